@@ -12,11 +12,11 @@ import sys
 
 from ndcore._version import __version__ as __version__
 
-# The public names stand in `__init__.pyi`, for this module as for type checkers. Each is imported where it is first asked
-# for (PEP 562), so a program loads what it uses and not NumPy, sockets and asyncio for `ndcore.__version__`.
+# The public names are listed in `__init__.pyi`, which this module and type checkers read. Each is imported when it is first
+# used (PEP 562), so a program that reads only `ndcore.__version__` does not load NumPy, sockets and asyncio.
 
 
-# Folders that readers take for functions, as commands have these names -> what they look for.
+# Folders that users take for functions, because commands have these names -> the functions they look for.
 _SOUGHT = {
     "collection": "Collection.build", "dedup": "near_duplicates", "hamming": "hamming_pairs",
     "sketch": "MinHasher().sketch_many", "store": "Store.open",
@@ -31,7 +31,7 @@ class _Module(type(sys)):  # type: ignore[misc]
 
 
 class _Folder(_Module):
-    """A folder of modules that says which function is meant where it is called."""
+    """A folder of modules that, when called, raises an error with the name of the function that is meant."""
 
     def __call__(self, *_: object, **__: object) -> None:
         raise TypeError(f"{self.__name__} is a folder of modules, not a function; did you mean "
@@ -39,7 +39,7 @@ class _Folder(_Module):
 
 
 class _Package(_Module):
-    """This module, which an import gives its folders."""
+    """The class of this module; a folder in `_SOUGHT` becomes a `_Folder` when an import sets it here."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in _SOUGHT and type(value) is type(sys):
@@ -70,7 +70,7 @@ def _homes() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name, or make `__all__`, where it is first asked for."""
+    """Import a public name, or make `__all__`, when it is first used."""
     homes = {} if name.startswith("_") and name != "__all__" else _homes()
     if name == "__all__":
         value: object = sorted([*(public for public, home in homes.items() if home != "."), "get_include"])

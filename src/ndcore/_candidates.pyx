@@ -702,7 +702,7 @@ cdef class Bitmaps:
     cdef int64_t[::1] begins
     cdef uint64_t[:, ::1] folded
     cdef uint64_t[::1] words
-    cdef double[::1] slack  # of the threshold that was asked for last
+    cdef double[::1] slack  # for the threshold of the last call
 
     def __cinit__(self, const uint32_t[::1] sizes not None, bint contained, const uint8_t[::1] key=None):
         cdef size_t i, count, n = sizes.shape[0]
@@ -846,8 +846,8 @@ cdef class NumberedBitmaps:
     cdef uint64_t[::1] words
     cdef uint32_t[::1] sizes  # 0: of a document that was dropped
     cdef double[::1] slack
-    cdef size_t rows, live  # row 0 stands for documents without a bitmap, row `rows` for the set that is asked about
-    cdef uint32_t[::1] blocks  # where the rows of a block of numbers stand; 0: it has none
+    cdef size_t rows, live  # row 0 stands for documents without a bitmap, row `rows` for the query
+    cdef uint32_t[::1] blocks  # where the rows of a block of numbers begin; 0: it has none
     cdef uint32_t[:, ::1] row_of
     cdef size_t block_count
     cdef object lock

@@ -31,7 +31,7 @@ cdef extern from "markup.h" nogil:
     int nd_markup_read(nd_markup_text *t)
 
 cdef enum:
-    ELEMENTS = 64  # open ones for which there is room at first
+    ELEMENTS = 64  # open elements that fit before the array grows
 
 
 cdef int grow(nd_markup_work *w) except -1 nogil:

@@ -18,7 +18,7 @@ cdef extern from "sort.h" nogil:
 
 cdef enum:
     MOST_GROUPS = 4096
-    AHEAD = 262144  # words of a list that are asked for before a merge reads them
+    AHEAD = 262144  # words of a list that are prefetched before a merge reads them
     EVERY = 256  # documents added between two checks of signals
 
 cdef int64_t MOST_DOCUMENT = <int64_t> 1 << 60

@@ -142,7 +142,7 @@ def checked_int(name: str, value: Any, least: int | None = None, most: int | Non
 
 
 def checked_probability(name: str, value: float, example: str) -> float:
-    """Return the value as a float; ValueError unless it lies strictly between 0 and 1."""
+    """Return the value as a float. Raises ValueError unless it lies strictly between 0 and 1."""
     if isinstance(value, str) or not hasattr(value, "__float__") or not 0.0 < value < 1.0:
         raise ValueError(f"{name} is {value}; it must lie strictly between 0 and 1, for example {example}")
     return float(value)

@@ -22,7 +22,7 @@ SETTINGS: Final = {"noisy": {
 FILTERS = ("auto", "lsh", "complete")  # how candidate pairs of near-duplicates are sought
 DROPS = ("resembling", "contained")  # which documents are dropped
 
-# Keys in which near-duplicates must agree, by what each has of a text.
+# Keys in which near-duplicates must agree -> what of a text is compared.
 AGREEMENTS: Final = {
     "numbers": "the sequence of its words with a digit", "amounts": "the sequence of its numbers with their units",
     "title": "its title or first line", "names": "the set of its words with a capital inside a sentence",
@@ -42,7 +42,7 @@ LANGUAGES: Final = {
 }
 TEXT_SUFFIXES = ("txt", "text", "md", "markdown", "rst", "tex")
 
-# What is folded in words before they are compared; `text.folding`.
+# Differences between words that are removed before they are compared, and how; `text.folding`.
 FOLDS: Final = {
     "entities": "character references of HTML become their characters",
     "letters": "Greek, Cyrillic and other letters that look like one of a to z become that letter",
@@ -54,7 +54,7 @@ COMPRESSIONS: Final = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"} 
 HTML_PARTS = ("page", "main")  # what is text in HTML
 LONGEST_RECORD = 256 << 20  # bytes of a record, a line or a text, unless an option says otherwise
 
-# Of a store: keys of pages, what is kept of a page, pages that are compared.
+# Choices of a store: the keys of pages, the evidence kept of a page, the pages that are compared.
 KEYS = ("plain", "url")
 EVIDENCE = ("text", "shingles", "sketch")
 SCOPES = ("all", "host")

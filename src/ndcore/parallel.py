@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_THREADS = 1 << 16  # far more than any machine has CPUs
-_AHEAD = 2  # groups of items that `read_ahead` makes before they are asked for
+_AHEAD = 2  # groups of items that `read_ahead` makes in advance
 _GROUP = 4096  # items of a group
 
 
@@ -36,7 +36,7 @@ def thread_count(threads: int | None) -> int:
 def cut(weights: Ints, limit: int) -> Iterator[slice]:
     """Cut items into consecutive slices that weigh at most `limit`; a heavier item is a slice of its own."""
     ends = weights.cumsum()
-    del weights  # often 8 bytes a document that nobody else holds
+    del weights  # frees 8 bytes per document if the caller holds no reference
     start = 0
     while start < len(ends):
         before = int(ends[start - 1]) if start else 0

@@ -60,7 +60,7 @@ class Recipe:
         if not isinstance(parameters, Mapping):
             raise TypeError(f"a recipe is made of a dict of parameters, not of {type(parameters).__name__}")
         self._parameters = _plain_dict(parameters, "", 0)
-        self._canonical, self._id = "", ""  # until they are asked for
+        self._canonical, self._id = "", ""  # until they are first used
 
     @property
     def id(self) -> str:
@@ -142,7 +142,7 @@ class Recipe:
 
 
 def stored_recipe(text: str) -> Recipe:
-    """Parse the recipe in a file. ValueError where it, or a recipe within it, has a version that is not known."""
+    """Parse the recipe in a file. Raises ValueError if it, or a recipe within it, has an unknown version."""
     recipe = Recipe.from_json(text)
     _check_versions(recipe._parameters, "")
     return recipe

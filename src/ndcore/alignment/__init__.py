@@ -1,4 +1,4 @@
-"""Passages that two texts share, with their places in each (greedy string tiling).
+"""Passages that two texts share, with their positions in each (greedy string tiling).
 
 Imports `text` and the ground floor.
 """

@@ -19,7 +19,7 @@ class TokenBlock(NamedTuple):
     number : int
         Blocks with the same number, 1 or more, have equal tokens.
     repeat : bool
-        True: the tokens of this number, or a part of them, in a further place.
+        True: a further occurrence of the tokens of this number, or of a part of them.
     """
 
     first: int
@@ -29,7 +29,7 @@ class TokenBlock(NamedTuple):
 
 
 class TokenBlocks(NamedTuple):
-    """The blocks of two documents, each in the order of its tokens, and apart."""
+    """The blocks of two documents, each list in the order of its tokens and without overlap."""
 
     a: list[TokenBlock]
     b: list[TokenBlock]
@@ -43,12 +43,12 @@ class PlacedValues(NamedTuple):
 
 
 def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> TokenBlocks:
-    """Find the blocks of two documents, given the fingerprints of them that count.
+    """Find the blocks of two documents, given their fingerprints that count.
 
-    A fingerprint that both have stands for `width` tokens in each. Fingerprints that follow one another in both documents,
-    at the same distances and without a token between them, make one block. Blocks are numbered 1, 2, … in the order of a.
-    Each number occurs once in each document with equal tokens, and again, with ``repeat``, where these or a part of them
-    are repeated. Of two blocks that would overlap the earlier one keeps the tokens.
+    A common fingerprint covers `width` tokens in each document. Fingerprints that follow one another in both documents,
+    at the same distances and without a token between them, form one block. Blocks are numbered 1, 2, … in the order of a.
+    Each number occurs once in each document with equal tokens, and again, with ``repeat``, where these tokens or a part of
+    them are repeated. If two blocks would overlap, the earlier one keeps the tokens.
 
     Notes
     -----
@@ -72,7 +72,7 @@ def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> TokenBlocks:
 def _cut_tiles(
     pieces: tuple[list[TilePiece], list[TilePiece]], positions: tuple[Ints, Ints], width: int, numbers: Ints
 ) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """Cut each tile where the distances of its fingerprints differ, or leave tokens between them.
+    """Split each tile where the distances of its fingerprints differ or leave tokens between them.
 
     Return the number of the run of each fingerprint of each tile, and the first run that has a fingerprint, by its number.
     """
@@ -96,11 +96,11 @@ def _cover(
     pieces: list[TilePiece], side: PlacedValues, runs: dict[int, list[int]], run_of: dict[int, int], numbers: Ints,
     width: int,
 ) -> list[TokenBlock]:
-    """Return the blocks of one document, numbered by their runs."""
+    """Make the blocks of one document, numbered by their runs."""
     blocks: list[TokenBlock] = []
     for piece in pieces:
         of_tile = [run_of[int(numbers[at])] for at in range(piece.start, piece.end)] if piece.repeat else runs[piece.number]
-        begun = -1  # the run of the block that goes on
+        begun = -1  # the run of the current block
         for position, run in zip(side.positions[piece.start : piece.end].tolist(), of_tile, strict=True):
             if run == begun and position <= blocks[-1].last:
                 blocks[-1] = blocks[-1]._replace(last=position + width)

@@ -1,7 +1,7 @@
-"""Offsets of a document's tokens in its text.
+"""Find the offsets of a document's tokens in its text.
 
-The kernels return tokens without offsets. These follow from the tokens and from the class of each code point: letters and
-numbers are in words, marks where they follow one, and nothing else is.
+The kernels return tokens without offsets. These follow from the tokens and the class of each code point: words consist of
+letters, numbers, and marks that follow one of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def locate_tokens(text: Text, shingling: Shingling) -> Spans:
 
     Notes
     -----
-    O(len); about 0.2 seconds a megabyte.
+    O(len); about 0.2 seconds for each megabyte.
     """
     if callable(shingling.unit):
         raise ValueError(
@@ -122,7 +122,7 @@ def _find_in_words(points: NDArray[np.uint32]) -> Ints:
     seen = np.flatnonzero(kinds != _text.IGNORABLE)
     kinds = kinds[seen]
     mark = kinds == _text.MARK
-    base = np.maximum.accumulate(np.where(mark, 0, np.arange(len(seen))))  # the last one that is not a mark
+    base = np.maximum.accumulate(np.where(mark, 0, np.arange(len(seen))))  # the last code point that is not a mark
     letter = ~mark & (kinds != _text.SEPARATOR)
     used: Ints = seen[letter[base]]
     return used
@@ -139,7 +139,7 @@ def _normalize_points(
     boundary = np.array([_text.is_boundary(c) for c in distinct.tolist()], np.bool_)[which]
     inner = 1 + np.flatnonzero(boundary[1:])
     starts, ends = np.concatenate([[0], inner]), np.concatenate([inner, [len(points)]])
-    keys = points[starts].astype(np.int64)  # of a chunk of one code point; others have numbers beyond these
+    keys = points[starts].astype(np.int64)  # keys of chunks of one code point; others get larger numbers
     several: dict[bytes, int] = {}
     long = ends - starts > 1
     places = zip(offsets[starts[long]].tolist(), offsets[ends[long]].tolist(), strict=True)

@@ -14,7 +14,7 @@ from ndcore.alignment.tiling import TilePiece, heaviest_in_order, tile
 from ndcore.recipe import Recipe
 from ndcore.text.shingling import Shingling, given_shingling
 
-ROUNDS = 4  # of aligning tokens between shared passages, each in the gaps that the one before leaves
+ROUNDS = 4  # rounds of aligning tokens between shared passages, each in the gaps that the previous one leaves
 CHARACTERS = ("char", "grapheme", "byte")  # units of which single tokens are equal by chance
 
 
@@ -31,7 +31,7 @@ class Passage(NamedTuple):
         Passages with the same number, 1 or more, are equal in both documents; 0: the other document has no equal passage at
         the same place.
     repeat : bool
-        True: the text of this number, or a part of it, in a further place. Its counterpart is the counterpart of the first.
+        True: a further occurrence of the text of this number, or of a part of it. Its counterpart is the first one's.
     short : bool
         True: fewer tokens than a shingle, equal to the passage of the same number, beside the same shared passage. They are
         in no shingle that both documents have, so they do not count for the resemblance.
@@ -60,18 +60,18 @@ class Passages(NamedTuple):
 
 
 def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:
-    """Find the passages that two texts share, short equal runs between them, and what is in one text only.
+    """Find the passages that two texts share, short equal runs between them, and the passages of one text only.
 
     A token is in a shared passage exactly if it is in a shingle that is in the other document's set of shingles. A run of
-    shared tokens is cut where its counterpart ends, or goes on elsewhere in the other document. The tokens between the same
-    shared passages are aligned; equal runs of them are *short* passages.
+    shared tokens is split where its counterpart ends, or continues elsewhere in the other document. The tokens between the
+    same shared passages are aligned; equal runs of them are *short* passages.
 
     Parameters
     ----------
     a, b : str or bytes
     shingling : Shingling, optional
-        Of unit word, char, grapheme, line or byte; None: words, 5 to a shingle. With labelled=True the n-th occurrence of a
-        shingle equals only the n-th of the other document.
+        A shingling of unit word, char, grapheme, line or byte; None: words, 5 to a shingle. With labelled=True the n-th
+        occurrence of a shingle equals only the n-th of the other document.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def _find_common(prints: UInts, offsets: Ints) -> UInts:
 
 
 def _number_values(values: UInts, common: UInts) -> Ints:
-    """Number values by their place in `common`; −1: not in it."""
+    """Number values by their index in `common`; −1: not in it."""
     if not len(common):
         return np.full(len(values), -1)
     at = np.minimum(np.searchsorted(common, values), len(common) - 1)
@@ -262,7 +262,7 @@ def _no_gaps(runs: list[_Run]) -> Ints:
 
 
 def _with_neighbours(runs: list[_Run]) -> Iterator[tuple[_Run, _Run, _Run]]:
-    """Yield each passage of one document only, between the passages before and after it; at the ends, number 0."""
+    """Yield each passage of one document only, with the numbers of the passages before and after it; 0 at the ends."""
     end = _Run(0, 0, 0, False, False)
     for before, run, after in zip([end, *runs], runs, [*runs[1:], end], strict=False):
         if not run.number:
@@ -283,7 +283,7 @@ def _in_one_order(pieces: tuple[list[TilePiece], list[TilePiece]], gaps: list[In
 
 
 def _divide_gaps(gap: Ints, runs: list[tuple[int, int]]) -> Ints:
-    """Number gaps anew, divided by the runs (start, end) in them, whose tokens are in none."""
+    """Renumber gaps after dividing them at the runs (start, end) in them, whose tokens are then in no gap."""
     starts = np.zeros(len(gap), np.int64)
     divided = gap.copy()
     for start, end in runs:

@@ -1,4 +1,4 @@
-"""Two texts side by side: their passages in rows, and those rows as HTML."""
+"""Arrange two texts side by side, with their passages in rows, and render the rows as HTML."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.tiling import heaviest_in_order
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-KEPT_UNSEEN = "\n\t\u200c\u200d"  # blanks, and the joiners of letters and emoji
+KEPT_UNSEEN = "\n\t\u200c\u200d"  # kept though invisible: blanks, and the joiners of letters and emoji
 
 
 class AlignedRow(NamedTuple):
-    """With `aligned`, a shared passage beside its counterpart; else the passages between two such rows."""
+    """A row: with `aligned`, a shared passage and its counterpart; else the passages between two such rows."""
 
     a: list[Passage]
     b: list[Passage]
@@ -76,7 +76,7 @@ def elided(text: str, limit: int) -> tuple[str, str, str]:
 
 
 def visible(text: Text) -> str:
-    """Escape text for HTML; invisible characters, and ones that change the direction of writing, become code numbers."""
+    """Escape text for HTML; invisible characters, and those that change the direction of writing, become code numbers."""
     return escape_text(decoded(text), isinstance(text, bytes))
 
 
@@ -86,7 +86,7 @@ def decoded(text: Text) -> str:
 
 
 def escape_text(text: str, was_bytes: bool) -> str:
-    """Escape a text that `decoded` returned, as `visible` does."""
+    """Escape a text from `decoded` like `visible`."""
     return _spelt(html.escape(text.replace("\r\n", "\n")), was_bytes, '<span class="nd-code">%s</span>')
 
 
@@ -104,5 +104,5 @@ def _spelt_character(character: str, was_bytes: bool, form: str) -> str:
 
 
 def spell_text(text: str) -> str:
-    """Escape text as `visible` does, but without elements: for attributes and titles."""
+    """Escape text like `visible`, but without elements: for attributes and titles."""
     return _spelt(html.escape(text), False, " %s ")

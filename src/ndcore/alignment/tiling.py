@@ -5,8 +5,8 @@ The naive algorithm (Wise, "String similarity via greedy string tiling and runni
     while a free run of a equals a free run of b:
         make the longest such pair a tile; its elements are not free any more
 
-in cubic time at worst. Among runs of one length it takes any, so short repeats may be matched far from their context. Here
-a sequence of passes takes the certain places first, and tries a bounded number of places for each element:
+in cubic time at worst. Among runs of the same length it takes any, so short repeats may be matched far from their context.
+Here a sequence of passes first takes the certain places, and then tries a bounded number of places for each element:
 
 1. Anchors: runs of elements that occur once in each sequence become tiles, longest first, each extended to both sides by
    elements that are equal and free.
@@ -31,7 +31,7 @@ CANDIDATES = 8  # places that are tried for an element that repeats
 
 
 class TilePiece(NamedTuple):
-    """The elements start … end − 1, which are tile `number` or, if `repeat`, (a part of) it in a further place."""
+    """The elements start … end − 1, which are tile `number` or, if `repeat`, a further occurrence of it or of a part."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class TilePiece(NamedTuple):
 
 
 def tile(a: Ints, b: Ints) -> tuple[list[TilePiece], list[TilePiece]]:
-    """Cut the elements that two sequences have in common into equal runs.
+    """Split the common elements of two sequences into equal runs.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class _Tiling:
             yield int(i[begins[k]]), int(j[begins[k]]), int(lengths[k])
 
     def repeat_lengths(self, side: int) -> list[int]:
-        """Return for each element of a sequence the length of the repeat that it is in; 0: none."""
+        """Compute for each element of a sequence the length of the repeat that contains it; 0: none."""
         lengths = [0] * len(self.lists[side])
         for start, end, _, _ in self._repeats(side):
             lengths[start:end] = [end - start] * (end - start)
@@ -176,7 +176,7 @@ class _Tiling:
         return i - start
 
     def _ends(self, side: int, at: int) -> bool:
-        """Tell whether a run must end before the element `at`: it is outside, in one sequence only, or in a tile."""
+        """Tell whether a run must end before the element `at`, which is outside, in one sequence only, or in a tile."""
         return at == len(self.lists[side]) or self.lists[side][at] < 0 or self.owners[side][at] >= 0
 
     def _claim(self, i: int, j: int, length: int) -> None:

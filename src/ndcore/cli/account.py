@@ -1,6 +1,6 @@
-"""The account of a result: a command makes it once; programs get it as JSON, people as text, and a page takes its notes.
+"""The account of a result. A command makes it once: programs get it as JSON, people as text, and a page shows its notes.
 
-An account has no times, so equal runs give equal bytes.
+An account has no times, so equal runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ndcore.report.model import ReportTable
 
 
 class TextBlock(Protocol):
-    """A part of an account that is several lines of text."""
+    """A part of an account that has several lines of text."""
 
     def lines(self) -> Iterator[str]: ...
 
 
 class Note(NamedTuple):
-    """A note for the reader, printed where its number is not 0."""
+    """A note for the reader, printed if its number is not 0."""
 
     number: int
     noun: str
@@ -40,7 +40,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True)
 class Notes:
-    """Notes, a line each."""
+    """Notes, each on a line."""
 
     notes: Iterable[Note]
 
@@ -51,11 +51,11 @@ class Notes:
 
 @dataclass(frozen=True)
 class Figures:
-    """Names, each with a number or a short value and its meaning."""
+    """Names, each with a number or a short value, and its meaning."""
 
     rows: Sequence[tuple[str, int | str, str]]
-    name_width: int = 10  # at least
-    value_width: int = 0  # at least
+    name_width: int = 10  # least width
+    value_width: int = 0  # least width
 
     def lines(self) -> Iterator[str]:
         """Yield a row for each, in columns."""
@@ -80,12 +80,12 @@ class Properties:
 
 @dataclass(frozen=True)
 class Listing:
-    """The first items of a list, a line each, and the number of the others."""
+    """The first items of a list, each on a line, and the number of the others."""
 
     shown: Iterable[str]
     more: int = 0
     noun: str = ""
-    where: str = "; --json lists all"  # how to see the others
+    where: str = "; --json lists all"  # how the reader can see the others
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, then one that counts the others."""
@@ -110,7 +110,7 @@ class TextTable:
             yield "  ".join([*cells, row[-1]]).rstrip()
 
     def draw(self, stream: TextIO) -> None:
-        """Print the table by rich."""
+        """Print the table with rich."""
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
@@ -127,13 +127,13 @@ class TextTable:
 class Account:
     """The report of a command on its result.
 
-    `text` may be a generator: people's words are only put together where people read them.
+    `text` may be a generator, so that text is made only if people read it.
     """
 
-    data: Any  # for programs: what --json prints, and summary.json holds
+    data: Any  # for programs: the content of --json and of summary.json
     text: Iterable[str | TextBlock]  # for people: sentences, and blocks of lines, in order
-    notes: Sequence[Note] = ()  # of the page; the text has them among its blocks
-    tables: Sequence[ReportTable] = ()  # of the page
+    notes: Sequence[Note] = ()  # for the page; the text has them among its blocks
+    tables: Sequence[ReportTable] = ()  # for the page
 
     def print_text(self, stream: TextIO) -> None:
         """Print the text."""
@@ -155,9 +155,10 @@ def print_json(data: Any) -> None:
 
 
 def present(options: Options, account: Account) -> int:
-    """Print an account as the options say, and return the exit code 0.
+    """Print an account in the form that the options select, and return the exit code 0.
 
-    Without --json it is text: on standard error where the result itself is on standard output; nothing with --quiet.
+    With --json it is JSON. Otherwise it is text, on standard error if the result itself is on standard output; with --quiet
+    nothing is printed.
     """
     chosen: Any = options
     if chosen.json:

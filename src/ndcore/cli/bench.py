@@ -23,7 +23,7 @@ from ndcore.cli.commands import BenchOptions
 from ndcore.cli.info import processor
 from ndcore.parallel import thread_count
 
-USUAL = "84 minima"  # the sketch that variants of kernels and other scripts are timed with
+USUAL = "84 minima"  # the sketch with which variants of kernels and other scripts are timed
 LATIN, CYRILLIC = (ord("a"), 26), (0x430, 32)
 DOCUMENT_WORDS = 700
 BYTES_PER_SECOND = 800_000  # bytes of text for each second of --seconds
@@ -134,7 +134,7 @@ def reference(name: str, text: str) -> list[int]:
 
 
 def check(texts: list[str]) -> int | None:
-    """Count the sketches that agree with the reference; print a message and return None where one differs."""
+    """Count the sketches that agree with the reference; print a message and return None if one differs."""
     right = 0
     for name, sketcher in sketchers().items():
         expected = [reference(name, text) for text in texts]
@@ -202,7 +202,7 @@ def sketch_lines(figures: dict[Case, float], threads: int) -> Iterator[str]:
 
 
 def variant_lines(figures: dict[Case, float]) -> Iterator[str]:
-    """Yield the lines of the table of variants: one kernel changed, the others as they run."""
+    """Yield the lines of the table of variants: one kernel is changed, the others run as usual."""
     yield f"{'kernel':<12}{'variant':<14}{USUAL:>12}"
     for stem, states in nd.variants().items():
         for name, state in states.items() if len(states) > 1 else ():

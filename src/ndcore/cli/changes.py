@@ -1,4 +1,4 @@
-"""``ndcore changes``: how the pages in web archives changed from capture to capture."""
+"""``ndcore changes``: show how the pages in web archives changed from capture to capture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ndcore.store.version_change import TextVersion
 from ndcore.text.shingling import Shingling
 
 SHOWN = 5  # pages in the text
-MEANINGS = {  # of a change, in the order of the account
+MEANINGS = {  # meanings of changes, in the order of the account
     "first": "the first capture of a page",
     "unchanged": "the same text as the capture before",
     "lexical": "the same words in the same order",
@@ -42,9 +42,9 @@ MEANINGS = {  # of a change, in the order of the account
 def compare_captures(
     captures: PageCaptures, shingling: Shingling, threshold: float
 ) -> Iterator[tuple[PageCapture, Version | None, bool | None]]:
-    """Yield each capture with its version, and whether its page equals the one before, byte for byte.
+    """Yield each capture with its version, and whether its page equals the previous one byte for byte.
 
-    A capture is compared with the last one of its URL whose text is known. The version is None where its text is unknown.
+    A capture is compared with the previous one of its URL whose text is known. The version is None if its text is unknown.
     """
     for _, group in itertools.groupby(captures, key=lambda pair: pair[0].url):
         before: tuple[TextVersion, CapturedText] | None = None
@@ -77,12 +77,12 @@ class PageChanges:
 
 
 class ChangeFindings:
-    """The findings on captures: counts, pages, and the days of the calendar.
+    """The findings about captures: counts, pages, and the days of the calendar.
 
     Parameters
     ----------
     listing : bool
-        Whether to list each capture. Otherwise memory grows with pages and days only.
+        Whether to list each capture. Otherwise memory grows only with pages and days.
     """
 
     def __init__(self, listing: bool) -> None:
@@ -94,7 +94,7 @@ class ChangeFindings:
         self.book = DayBook()
 
     def add(self, capture: PageCapture, version: Version | None, same: bool | None) -> None:
-        """Add a capture; all captures of one page come in a row."""
+        """Add a capture; all captures of a page are added consecutively."""
         if not self.pages or self.pages[-1].url != capture.url:
             self.pages.append(PageChanges(capture.url))
         page, name = self.pages[-1], "unknown" if version is None else version.change or "first"
@@ -118,7 +118,7 @@ class ChangeFindings:
 
 
 def measure_change(name: str, resemblance: float | None) -> float | None:
-    """Return how much a page changed, 0 to 1: one minus the resemblance of both texts; None for "first" and "unknown"."""
+    """Measure how much a page changed, 0 to 1: one minus the resemblance of both texts; None for "first" and "unknown"."""
     if name in ("first", "unknown"):
         return None
     if name in ("unchanged", "lexical"):
@@ -150,7 +150,7 @@ def run_changes(options: ChangesOptions) -> int:
         raise UsageError(f"{wrong} is neither a web archive (.warc, .arc) nor an index of them (.cdx, .cdxj)")
     findings = ChangeFindings(options.json)
     captures = PageCaptures(inputs, html=options.html_part, threads=options.threads, on_error=options.on_error)
-    with contextlib.nullcontext() if page is None else page:  # which no other job may write
+    with contextlib.nullcontext() if page is None else page:  # locked for other jobs
         with captures, reporting(not options.quiet) as report:
             captures.collect(by_position(report, "reading", captures.position))
             _refuse_nothing(captures, options.inputs[0])
@@ -174,7 +174,7 @@ def _compare_all(captures: PageCaptures, findings: ChangeFindings, shingling: Sh
 
 
 def _refuse_nothing(captures: PageCaptures, path: str) -> None:
-    """Raise DocumentError where there are no captures."""
+    """Raise DocumentError if there are no captures."""
     if len(captures):
         return
     if captures.rejected:
@@ -224,7 +224,7 @@ def _make_account(
 
 
 def _most_changed(findings: ChangeFindings) -> list[PageChanges]:
-    """Return the pages whose text changed, most often first."""
+    """List the pages whose text changed, the most frequent changes first."""
     return sorted((page for page in findings.pages if page.changes), key=lambda page: (-page.changes, page.url))
 
 

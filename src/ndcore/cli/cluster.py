@@ -1,4 +1,4 @@
-"""``ndcore cluster``: cluster a collection by sketches, and keep it for queries."""
+"""``ndcore cluster``: cluster a collection by sketches, and save it for queries."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def cluster_account(built: Built, page: str | None = None) -> Account:
 
 
 def _tell(built: Built, counts: dict[str, Any], notes: Sequence[Note]) -> Iterator[str | TextBlock]:
-    """Describe a collection for people: counts, notes, the largest clusters, its place, and the next commands."""
+    """Describe a collection for people: counts, notes, the largest clusters, its directory, and the next commands."""
     clustering = built.collection.clustering
     word = "resemblance" if clustering.policy == "resemblance" else "containment"
     yield f"Clusters at {word} {clustering.threshold:g} or more ({clustering.cluster}, estimated from sketches)"
@@ -131,7 +131,7 @@ def _list_largest(collection: Collection) -> Iterator[str]:
 
 
 def _name_document(ident: str, place: Place | None) -> str:
-    """Name a document by its place, and by its id where that differs."""
+    """Name a document by its place, and by its id if that differs."""
     if place is None or place.own_id(ident) is None:
         return printable(ident if place is None else str(place))
     return f"{printable(str(place))} ({printable(ident, 60)})"
@@ -168,7 +168,7 @@ def run_cluster(options: ClusterOptions) -> int:
 
 
 def _make_collection(options: ClusterOptions, page: PageFile | None, stack: contextlib.ExitStack) -> Built:
-    """Make the collection and its page; `stack` closes its files, which the caller may read until then."""
+    """Make the collection and its page; `stack` closes its files, which the caller can read until then."""
     first = options.inputs[0]
     alone = len(options.inputs) == 1 and COLLECTION.is_in(first)
     old = Collection.open(first) if alone else None
@@ -187,14 +187,14 @@ def _make_collection(options: ClusterOptions, page: PageFile | None, stack: cont
 
 
 def _open_output(options: ClusterOptions) -> CollectionOutput:
-    """Return the output directory. Raises UsageError where none is named."""
+    """Return the output directory. Raises UsageError if none is named."""
     if options.output is None:
         raise UsageError("name the directory of the new collection: -o COLLECTION")
     return CollectionOutput(options.output, options.overwrite, options.outcome)
 
 
 def _write_page(options: ClusterOptions, built: Built, page: PageFile | None) -> list[Staging]:
-    """Write the page of ``--report``, if one was asked for, beside its final name; return what commits it."""
+    """Write the page of ``--report``, if requested, beside its final name; return the object that commits it."""
     if page is None:
         return []
     page.write(render_page(built, cluster_account(built), options.command_line))

@@ -1,4 +1,4 @@
-"""Build, extend and regroup collections for ``ndcore cluster``, in a directory that an interrupted run goes on with."""
+"""Build, extend and regroup collections for ``ndcore cluster``, in a directory from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ from ndcore.storage.staging import Staging, commit_together
 
 
 class CollectionOutput(JobOutput):
-    """The output directory of one run: a collection, unfinished until the end.
+    """The output directory of one run: a collection, which is unfinished until the end.
 
-    Where a collection is replaced, the run works in a directory beside it, `path`, until `commit`.
+    If a collection is replaced, the run works in a directory beside it, `path`, until `commit`.
     """
 
     others = "the output {name} {fault}; give another name, or --overwrite to replace a collection"
 
     def __init__(self, name: str, overwrite: bool, outcome: Outcome) -> None:
-        """Name the directory; nothing is checked or written yet."""
+        """Name the directory, without checking or writing anything yet."""
         super().__init__(name, overwrite, outcome, COLLECTION_JOB)
 
     def claim(self, source: dict[str, Any]) -> None:
-        """Take the directory for this run, or one beside it where ``--overwrite`` replaces a collection.
+        """Claim the directory for this run, or one beside it if ``--overwrite`` replaces a collection.
 
         Raises
         ------
         BlockingIOError
-            Another process works in the collection.
+            Another process uses the collection.
         UsageError
             The directory beside it holds anything but the remains of an interrupted run.
         """
@@ -84,24 +84,24 @@ class CollectionOutput(JobOutput):
         super().claim(source)
 
     def _is_of(self, source: dict[str, Any]) -> bool:
-        """Tell whether the collection here is of a source."""
+        """Tell whether the collection here was made from a source."""
         try:
             return bool(self.description.read(self.path)["source"] == json.loads(json.dumps(source)))
         except ValueError:
             return False
 
     def _goes_on(self, there: dict[str, Any], source: dict[str, Any]) -> bool:
-        """Tell whether to resume the work in the directory; beside the output, also one that is finished and not moved."""
+        """Tell whether to resume the work in the directory; beside the output, even finished work that was not moved yet."""
         return super()._goes_on(there, source) or (self.path != Path(self.name) and there["source"] == source)
 
     def _check_replaced(self) -> None:
-        """Raise UsageError where something else than a collection would be replaced."""
+        """Raise UsageError if anything but a collection would be replaced."""
         check_output(self.name, "collection", overwrite=True, ours=self.description.is_in, folder=True)
 
     def commit(self, staging: Staging, others: Sequence[Staging]) -> bool:
-        """Commit other outputs, then move a collection that was made beside the output to its place; tell whether it was.
+        """Commit other outputs, then move a collection that was made beside the output into place; tell whether it was.
 
-        The old one is removed when the block of `staging` ends.
+        The old collection is removed when the block of `staging` ends.
         """
         target = Path(self.name)
         if self.path == target:
@@ -110,7 +110,7 @@ class CollectionOutput(JobOutput):
         with contextlib.ExitStack() as stack:
             if self.description.is_in(target):
                 stack.enter_context(self.description.alone(target))
-            staging.check, staging.made = self._check_replaced, self.path  # something else may be there by now
+            staging.check, staging.made = self._check_replaced, self.path  # something else may have been put there meanwhile
             commit_together([*others, staging])
             self.path = target
         return True
@@ -120,10 +120,10 @@ class CollectionOutput(JobOutput):
         for source in inputs:
             if source.location and lies_in(source.location, self.name):
                 raise UsageError(f"the input {source.path} lies in the output {self.name}; give another output name")
-        check_output(self.name, "collection", overwrite=True, folder=True)  # an unfinished collection is continued
+        check_output(self.name, "collection", overwrite=True, folder=True)  # an unfinished collection is resumed
 
     def remove(self) -> None:
-        """Remove the directory, a finished collection with everything in it."""
+        """Remove the directory; if the collection is finished, with everything in it."""
         with self.description.alone(self.path):
             shutil.rmtree(self.path)
 
@@ -131,7 +131,7 @@ class CollectionOutput(JobOutput):
         """Return the collection here if an earlier run of the same source has finished it, else None."""
         if not self.description.is_in(self.path):
             return None
-        with self.description.alone(self.path):  # which removes the lock of a job that was killed
+        with self.description.alone(self.path):  # this also removes the lock of a killed job
             there = self.description.read(self.path)
         return Collection.open(self.path) if there["finished"] and there["source"] == self.source else None
 
@@ -144,20 +144,20 @@ class CollectionOutput(JobOutput):
 
 
 def _is_finished(place: Path) -> bool:
-    """Tell whether a collection may be finished: it is, or its description cannot be read."""
+    """Tell whether a collection is finished, or may be, because its description cannot be read."""
     try:
         return bool(COLLECTION_JOB.read(place)["finished"])
-    except ValueError:  # damaged, or of a newer format
+    except ValueError:  # damaged, or in a newer format
         return True
 
 
 def places_of(collection: Collection) -> SavedPlaces | None:
-    """Return where the documents of a collection stand; None where it has no places. Raises CorruptFile."""
+    """Return the places of the documents of a collection; None if it has none. Raises CorruptFile."""
     return None if collection.places is None else SavedPlaces(*collection.places, len(collection))
 
 
 def keep_places(collection: Collection, old: Collection | None, texts: FileDocuments | Sketches | None) -> None:
-    """Save the places of documents in a collection: the places of an old collection, then of new documents."""
+    """Save the places of documents in a collection: first of an old collection's, then of new documents."""
     count = 0 if texts is None else len(texts)
     places = texts.saved_places() if isinstance(texts, FileDocuments) else SavedPlaces.unknown(count)
     if old is not None:
@@ -171,7 +171,7 @@ MAX_HOLDERS = 1000
 
 
 class Built(NamedTuple):
-    """A collection that the command made, and the new documents or sketches in it; None: there are only older ones."""
+    """A collection that the command made, and the new documents or sketches in it; None if all are older."""
 
     collection: Collection
     texts: FileDocuments | Sketches | None = None
@@ -183,11 +183,11 @@ class Built(NamedTuple):
 
     @property
     def earlier(self) -> int:
-        """Number of documents of the collection that was extended."""
+        """The number of documents of the collection that was extended."""
         return 0 if self.texts is None else len(self.collection) - len(self.texts)
 
 
-# ---- of a collection alone
+# ---- from a collection alone
 
 _REGROUPED = {"inputs", "output", "report", "json", "threshold", "policy", "cluster", "guard", "threads", "quiet"}
 _READING = {"text_field", "id_field", "html_part", "archives", "encoding", "delimiter", "include", "exclude", "hidden",
@@ -196,7 +196,7 @@ _APART = ("by", "one_per", "must_agree", "min_shingles")
 
 
 def regroup(options: ClusterOptions, old: Collection) -> Built:
-    """Make other clusters of the pairs of a collection, in its place."""
+    """Make new clusters from the pairs of a collection, in place."""
     _refuse_useless(options, _REGROUPED.__contains__, "gets other clusters in its place, from the pairs that were counted",
                     "give -o COLLECTION for another collection, or leave it out")
     check_grouping_options(options, old.clustering, old.clustering.parameters["method"], old.clustering.floor)
@@ -206,7 +206,7 @@ def regroup(options: ClusterOptions, old: Collection) -> Built:
 
 
 def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) -> Built:
-    """Build another collection of the sketches of a collection."""
+    """Build another collection from the sketches of a collection."""
     _refuse_useless(options, lambda name: name not in _READING, "is all that is read", "leave it out")
     _refuse_useless(options, lambda name: name not in _APART, "keeps its documents apart as it was made", "leave it out")
     output.check()
@@ -224,13 +224,13 @@ def rebuild(options: ClusterOptions, old: Collection, output: CollectionOutput) 
 
 
 def _refuse_useless(options: ClusterOptions, takes: Callable[[str], bool], does: str, advice: str) -> None:
-    """Raise UsageError for an option without a meaning for a collection alone; `does` says what the command does with it."""
+    """Raise UsageError for an option that has no meaning for a collection alone; `does`: what the command does with it."""
     for name, names in options.list_given():
         if not takes(name) and (name != "overwrite" or options.report is None):
             raise UsageError(f"{names[-1]} does nothing where the collection {options.inputs[0]} {does}; {advice}")
 
 
-# ---- of documents
+# ---- from documents
 
 
 def find_documents(options: ClusterOptions, output: CollectionOutput) -> Inputs:
@@ -243,7 +243,7 @@ def find_documents(options: ClusterOptions, output: CollectionOutput) -> Inputs:
 
 
 def build(options: ClusterOptions, output: CollectionOutput, stack: contextlib.ExitStack) -> Built:
-    """Build a collection of documents or sketches, extend one, or go on with one; `stack` closes the documents."""
+    """Build a collection of documents or sketches, or extend or resume one; `stack` closes the documents."""
     inputs = find_documents(options, output)
     old = _take_collection(options, inputs)
     before = None if old is None else old.clustering
@@ -313,13 +313,13 @@ def _check_apart(options: ClusterOptions, old: Collection | None, inputs: Inputs
 
 
 def _list_labels(grouping: GroupingField) -> list[str]:
-    """Return the value of a field of each document as text, JSON where it can be, so that values of two types differ."""
+    """List the value of a field of each document as text, as JSON if possible, so that values of different types differ."""
     names = [json.dumps(value) if isinstance(value, (str, int)) else f"date {value}" for value in grouping.values]
     return [names[code] for code in grouping.codes().tolist()]
 
 
 def _take_collection(options: ClusterOptions, inputs: Inputs) -> Collection | None:
-    """Take the collection to extend out of the inputs, if there is one."""
+    """Remove the collection to extend from the inputs, and return it, if there is one."""
     collections = [source for source in inputs.sources if source.kind == COLLECTION]
     if not collections:
         return None
@@ -334,7 +334,7 @@ def _take_collection(options: ClusterOptions, inputs: Inputs) -> Collection | No
 def _take_up_finished(
     options: ClusterOptions, output: CollectionOutput, before: Clustering | None, texts: FileDocuments | Sketches | None
 ) -> Collection | None:
-    """Return the collection that an earlier run of the same command finished before it was interrupted, or None."""
+    """Return the collection that an earlier run of the same command had finished when it was interrupted, or None."""
     collection = output.finished()
     if collection is None:
         return None
@@ -352,10 +352,10 @@ def _take_up_finished(
 
 
 class _LaterIds:
-    """The ids of documents, available after they have been read. Raises DocumentError where all were rejected."""
+    """The ids of documents, available once they have been read. Raises DocumentError if all were rejected."""
 
     def __init__(self, documents: FileDocuments, output: Path) -> None:
-        """Take the documents, and the directory to remove where all are rejected."""
+        """Set the documents, and the directory to remove if all are rejected."""
         self.documents, self.output = documents, output
 
     def __iter__(self) -> Iterator[Any]:
@@ -371,7 +371,7 @@ class _LaterIds:
 
 
 def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
-    """Return the parameters of the clusters: of the options, else of earlier clusters, else by default."""
+    """Choose the parameters of the clusters: from the options, else from earlier clusters, else the defaults."""
     asked = {name: getattr(options, name) for name in DEFAULTS}
     return {
         name: value if value is not None else DEFAULTS[name] if before is None else getattr(before, name)
@@ -382,18 +382,18 @@ def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict
 def check_grouping_options(
     options: ClusterOptions, before: Clustering | None, method: str, floor: float | None = None
 ) -> None:
-    """Raise UsageError where no clusters have these parameters.
+    """Raise UsageError if these parameters do not go together.
 
     Parameters
     ----------
     before : Clustering or None
         Earlier clusters, whose parameters are the defaults.
     floor : float, optional
-        The lowest resemblance of the pairs of `before`, where no other pairs are counted.
+        The lowest resemblance of the pairs of `before`, if no other pairs are counted.
     """
     asked = _choose_grouping(options, before)
     if floor is not None:
-        asked["guard"] = options.guard  # as in `Clustering.rethreshold`
+        asked["guard"] = options.guard  # like `Clustering.rethreshold`
     else:
         floor = min(FLOOR, asked["threshold"])
     with blame_command():
@@ -401,7 +401,7 @@ def check_grouping_options(
 
 
 def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:
-    """Return the names of the options that keep documents apart, as given or as of earlier clusters."""
+    """Choose the names of the options that keep documents apart: as given, or from earlier clusters."""
     return [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
 
 
@@ -415,7 +415,7 @@ def _collect_parameters(options: ClusterOptions) -> dict[str, Any]:
 
 
 def _choose_method(options: ClusterOptions, old: Collection | None, texts: FileDocuments | Sketches) -> Method:
-    """Choose the method: of the options, of the old collection, or what suits the kind of sketches."""
+    """Choose the method: from the options, the old collection, or the kind of sketches."""
     if options.method is not None:
         return options.method
     if old is not None:
@@ -441,7 +441,7 @@ def plan_sketcher(options: ClusterOptions, method: str) -> Sketcher:
 def _describe_source(options: ClusterOptions, old: Collection | None, inputs: Inputs) -> dict[str, Any]:
     """Describe the inputs, and how they are read and sketched, so that an interrupted run is recognised.
 
-    A collection is described by its description, the others as by `stamps_of`.
+    A collection is described by its description, other inputs by `stamps_of`.
     """
     known = {} if old is None else {"collection": [str(old.path), *stamp(old.path / COLLECTION_JOB.file)]}
     names = ["threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
@@ -451,7 +451,7 @@ def _describe_source(options: ClusterOptions, old: Collection | None, inputs: In
 
 
 def _count_text_bytes(inputs: Inputs) -> int:
-    """Estimate the bytes of text in the inputs; of compressed ones, four times their size."""
+    """Estimate the bytes of text in the inputs; for compressed ones, four times their size."""
     sizes = 0
     for source in inputs.sources:
         if source.kind != "sketches" and source.location:

@@ -1,4 +1,4 @@
-'''The layer between commands and argparse: a dataclass is the options of a command, its help and its completion.
+'''The layer between commands and argparse: a dataclass defines the options of a command, its help and its completion.
 
 How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(options: JudgeOptions) -> int` in
 `ndcore.cli.judge` (imported only when the command runs, so that help needs no NumPy)::
@@ -11,8 +11,8 @@ How to add a command, in ten lines. In `ndcore.cli.commands`, with `run_judge(op
         output: str = option(OUTPUT, "directory to write", "-o", metavar="OUTDIR", required=True)
         sample: int = option("pairs", "pairs to look at (default 100)", metavar="N", parse=positive, default=100)
 
-An option is called as its field (``--sample``) unless a name is given; a bool is a flag, a list may be given repeatedly.
-tools/command_line.py writes the new part of docs/command-line.md.
+An option is named after its field (``--sample``) unless a name is given; a bool is a flag, a list may be given repeatedly.
+tools/command_line.py writes the tables of options in docs/command-line.md.
 '''
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 from ndcore.files.errors import UsageError
 
-# Titles of groups: the help of every command shows such options under the same title.
+# Titles of groups: the help of every command shows these options under the same title.
 INPUT, OUTPUT, DUPLICATES, SHINGLES, RUNNING = "input", "output", "near-duplicates", "shingles and sketches", "running"
 LAST = (SHINGLES, INPUT, RUNNING)  # groups below the options of the command itself
 
@@ -38,7 +38,7 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass
 class Outcome:
-    """The output that a command has written so far; `main` reports it when the command ends early.
+    """The output that a command has written so far; `main` reports it if the command ends early.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Outcome:
     printed : bool
         Standard output has a part of the result.
     message : str
-        What the next run can resume, in words. It replaces the message of the other two.
+        A description of what the next run can resume. It replaces the message from the other two attributes.
     begun : float
         The time when the command began, of `time.monotonic`.
     """
@@ -67,7 +67,7 @@ class Outcome:
 
 
 def as_dataclass(options: type[Any]) -> None:
-    """Make dataclasses of a class of options and its bases, where they are not yet."""
+    """Turn a class of options and its bases into dataclasses, unless they are already."""
     for each in reversed(options.__mro__[:-1]):
         if "__dataclass_fields__" not in each.__dict__:
             dataclass(frozen=True, kw_only=True)(each)
@@ -75,7 +75,7 @@ def as_dataclass(options: type[Any]) -> None:
 
 @contextlib.contextmanager
 def blame_command() -> Iterator[None]:
-    """Make each ValueError of the block a UsageError, with the same message: the command is at fault, not an input."""
+    """Turn each ValueError of the block into a UsageError with the same message: the command is at fault, not an input."""
     try:
         yield
     except ValueError as error:
@@ -86,7 +86,8 @@ def blame_command() -> Iterator[None]:
 class Options:
     """The options of a command, and the two values that `main` adds.
 
-    Type checkers take a subclass for a dataclass; `as_dataclass` makes it one when its command is given, which takes time.
+    Type checkers treat a subclass as a dataclass; `as_dataclass` makes it one only when its command is run, because that
+    takes time.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -107,7 +108,7 @@ class Options:
 
 
 class Spec(NamedTuple):
-    """How the command line shows a field.
+    """The command-line form of a field.
 
     Attributes
     ----------
@@ -115,13 +116,13 @@ class Spec(NamedTuple):
         Title of its group in the help; "" for an argument without a name.
     help : str
     names : tuple of str
-        Of the option. Empty: two dashes and the name of the field.
+        Names of the option. Empty: two dashes and the name of the field.
     metavar : str or None
     parse : callable or None
-        From text to the value; raises ArgumentTypeError with what is accepted.
+        Converts text to the value; raises ArgumentTypeError that says what is accepted.
     choices : sequence of str or None
     nargs : str or int or None
-        As of argparse.
+        As for argparse.
     required : bool
     excludes : str
         Options of a group with the same word here exclude each other.
@@ -139,7 +140,7 @@ class Spec(NamedTuple):
 
 
 def option(group: str, help: str, *names: str, default: Any = None, many: bool = False, **spec: Any) -> Any:
-    """Make the field of an option; the type checker sees the type that the class gives it.
+    """Make the field of an option; type checkers see the type annotation of the class.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ def option(group: str, help: str, *names: str, default: Any = None, many: bool =
 
 
 def argument(metavar: str, help: str, nargs: str | int | None = None, choices: Sequence[str] | None = None) -> Any:
-    """Make the field of an argument that is known by its place."""
+    """Make the field of a positional argument."""
     return field(default=None, metadata={"spec": Spec("", help, (), metavar, None, choices, nargs)})
 
 
@@ -166,9 +167,9 @@ class Command(NamedTuple):
     Attributes
     ----------
     run : str
-        Module below ``ndcore.cli`` and function, as "judge.run_judge".
+        Module below ``ndcore.cli`` and function, such as "judge.run_judge".
     reads : str
-        A sentence on the inputs, which ends the description.
+        A sentence about the inputs, which ends the description.
     epilog : str
         The text of the help below the options.
     """
@@ -191,8 +192,8 @@ class Command(NamedTuple):
         return done
 
 
-COMMANDS: dict[str, Command] = {}  # by their words, as "dedup" and "store create", in the order of the help
-FAMILIES: dict[str, tuple[str, str]] = {}  # word of a command with commands of its own -> its line, its description
+COMMANDS: dict[str, Command] = {}  # by their words, such as "dedup" and "store create", in the order of the help
+FAMILIES: dict[str, tuple[str, str]] = {}  # word of a command with subcommands -> its line, its description
 
 
 def family(word: str, line: str, description: str) -> None:
@@ -201,7 +202,7 @@ def family(word: str, line: str, description: str) -> None:
 
 
 def command(words: str, line: str, run: str, reads: str = "", epilog: str = "") -> Callable[[Class], Class]:
-    """Make a class of options a command; see `Command`."""
+    """Register a class of options as a command; see `Command`."""
     def add(options: Class) -> Class:
         COMMANDS[words] = Command(options, line, run, reads, epilog)
         return options
@@ -209,14 +210,14 @@ def command(words: str, line: str, run: str, reads: str = "", epilog: str = "") 
     return add
 
 
-# ---- what argparse is told
+# ---- from fields to argparse
 
 
 def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
-    """Return the fields of the command line, in the order of the help.
+    """List the fields of the command line in the order of the help.
 
-    Groups come first to last, arguments and outputs first, then the command's own, then what most commands share;
-    in a group, the fields of the most general class come first.
+    The order of groups is: arguments and outputs, the command's own groups, then groups that most commands share. In a
+    group, the fields of the most general class come first.
     """
     as_dataclass(options)
     order: dict[str, None] = {}
@@ -231,12 +232,12 @@ def specs(options: type[Options]) -> list[tuple[Field[Any], Spec]]:
 
 
 def option_of(name: str) -> str:
-    """Return the option of a field, where it has no name of its own."""
+    """Return the option of a field that has no name of its own."""
     return f"--{name.replace('_', '-')}"
 
 
 def option_names(each: Field[Any], spec: Spec) -> tuple[str, ...]:
-    """Return the names of an option, a short one first."""
+    """List the names of an option, a short one first."""
     return spec.names if any(name.startswith("--") for name in spec.names) else (*spec.names, option_of(each.name))
 
 

@@ -58,7 +58,7 @@ __all__ = ["COMMANDS", "FAMILIES"]
 
 VERDICTS = "which pairs count, and what a drop costs"
 KEYS_OF_TEXTS = enumerated(f"{compared} ({name})" for name, compared in AGREEMENTS.items())
-WRITES = ("cleaned", "annotated", "attributes")  # what ndcore repeats writes
+WRITES = ("cleaned", "annotated", "attributes")  # outputs of ndcore repeats
 SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
 
 
@@ -234,7 +234,7 @@ class RepeatsOptions(DryRunOptions):
                 "benchmark and by document of the corpus; places.jsonl, where each item stands first; passages.jsonl, all "
                 "passages of contaminated items in the corpus; and summary.json.")
 class ContaminationOptions(DryRunOptions):
-    """Find the items of benchmarks, such as test questions, that stand in a corpus, exactly."""
+    """Find the items of benchmarks, such as test questions, that occur in a corpus, exactly."""
 
     inputs: list[str] = argument("ITEMS", "items to look for: a record or a text file each", nargs="+")
     output: str = option(OUTPUT, "directory to write; it must not exist", "-o", metavar="OUTDIR", required=True)
@@ -287,7 +287,7 @@ class ContaminationOptions(DryRunOptions):
 @command("sources", "find where the passages of a text stand in a collection", "sources.run_sources", reads=INPUTS,
          epilog="The document itself, where it is in the collection, is left out.")
 class SourcesOptions(DocumentOptions):
-    """Find the passages of a text that stand in a collection, exactly, and where."""
+    """Find the passages of a text that occur in a collection, exactly, and where they occur."""
 
     inputs: list[str] = argument("FILE",
         "the text: a file, - for standard input, or a record of a file: FILE:LINE or FILE#ID", nargs=1)
@@ -311,8 +311,8 @@ class SourcesOptions(DocumentOptions):
                 "by side; pairs.csv, groups.csv and summary.json. Programs need the extra code.")
 class RankOptions(ReadingOptions):
     """Rank the pairs of submissions by the passages that they have in common, for people to look at: copied programs,
-    essays, answers. Equal or nearly equal ones are groups. Of one directory each file and each folder is a submission, of
-    several inputs each input; each record of a file is one.
+    essays, answers. Equal or nearly equal submissions are grouped. In one directory, each file and each folder is a
+    submission; of several inputs, each input is one; each record of a file is one.
     """
 
     inputs: list[str] = argument("IN", "submissions", nargs="+")
@@ -374,7 +374,7 @@ class CompareOptions(ShingleOptions, RecordOptions):
          epilog="Captures of a page have the same URL. Revisit records have the text of the payload that they refer to. "
                 "ndcore store history says the same of the pages of a store.")
 class ChangesOptions(ShingleOptions, ReadingOptions):
-    """List the captures of each page by date, and how each changed against the one before: unchanged (the same text),
+    """List the captures of each page by date, and how each changed since the one before: unchanged (the same text),
     lexical (the same words), near (a resemblance at or above the threshold), other, or gone (404, 410, or moved for ever)
     (Broder et al. 1997, section 6.5).
     """
@@ -600,8 +600,8 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
          "store.run_query")
 class StoreQueryOptions(RecordOptions, StoreOptions):
     """Give the verdict on a text, as ndcore store decide would, and keep nothing; or show the cluster of a page of the
-    store. The cluster is listed with the latest date of each of its pages. Where a run over many stores said something of
-    the page (ndcore store carry), or of the representative of the text, that is shown, too.
+    store. The cluster is listed with the latest date of each of its pages. The verdict of a run over many stores (ndcore
+    store carry) on the page, or on the representative of the text, is shown, too.
     """
 
     file: str | None = argument("FILE",
@@ -634,10 +634,10 @@ class HistoryOptions(KeyOptions):
 @command("store rules", "list rules of URLs that lead to the same page", "store_rules.run_rules")
 class RulesOptions(StoreOptions):
     """List rules of the URLs of each host: parameters that change nothing, and substrings that may be replaced by others
-    (Bar-Yossef, Keidar, Schonfeld 2009). Each with its support, the distinct contents that were seen under two URLs that it
-    makes equal, and its confidence, their share where it also makes URLs of other contents equal. Pages have the same
-    content where they have the same words. Keys that are not URLs are left out. The rules are mined and not yet tried: a
-    crawl with NDCORE_RULES tries them on its own pages.
+    (Bar-Yossef, Keidar, Schonfeld 2009). Each rule has its support, the number of distinct contents that were seen under
+    two URLs that it makes equal, and its confidence, their share among all contents whose URLs it makes equal. Pages have
+    the same content if they have the same words. Keys that are not URLs are left out. The rules are mined and not yet
+    tried: a crawl with NDCORE_RULES tries them on its own pages.
     """
 
     json: bool = option(OUTPUT, "print a list of objects")
@@ -654,7 +654,7 @@ class StatsOptions(StoreOptions):
 class CheckOptions(StoreOptions):
     """Read all of a store, verify its checksums, and compare its indexes with its log.
 
-    The exit code is 1 where something is damaged.
+    The exit code is 1 if something is damaged.
     """
 
     json: bool = option(OUTPUT, "print one JSON object")
@@ -662,7 +662,7 @@ class CheckOptions(StoreOptions):
 
 @command("store repair", "save a store that is refused", "store.run_repair")
 class RepairOptions(ChangeOptions):
-    """Save what can be read of a store that refuses to open, in a new log.
+    """Save the readable pages of a store that refuses to open in a new log.
 
     The old logs stay as they are, and the descriptions are copied. A store that opens is not repaired.
     """
@@ -674,8 +674,8 @@ class RepairOptions(ChangeOptions):
 class BackupOptions(ChangeOptions):
     """Copy a store as it is now, also while another process writes to it.
 
-    The copy is a store of its own, and is there as a whole or not at all. Files that are never written again are hard links
-    where the file system allows, so a copy on the same disk takes little room.
+    The copy is a complete store, or nothing is written. Files that never change are hard links if the file system allows
+    it, so a copy on the same disk takes little space.
     """
 
     copy: str = argument("DEST", "directory to make; it must not exist, or be empty")
@@ -684,9 +684,9 @@ class BackupOptions(ChangeOptions):
 
 @command("store compact", "write a store anew, without what was removed", "store.run_compact")
 class CompactOptions(ChangeOptions):
-    """Write the files of a store anew, without removed and replaced pages: no byte of them is left.
+    """Rewrite the files of a store without removed and replaced pages: no byte of them is left.
 
-    It takes the space of the pages that stay until it is done. A damaged store is refused.
+    Until it is done it needs as much space again as the remaining pages. A damaged store is refused.
     """
 
     json: bool = option(OUTPUT, "print the bytes before and after")
@@ -696,7 +696,7 @@ class CompactOptions(ChangeOptions):
 class ExpireOptions(ChangeOptions):
     """Remove the pages whose last version is older than a date, with all their versions.
 
-    ndcore store compact then gives their space back.
+    ndcore store compact then frees their space.
     """
 
     json: bool = option(OUTPUT, "print the number of pages removed, and left")
@@ -718,10 +718,10 @@ class MergeOptions(ChangeOptions):
 
 @command("store export", "write the pages of a store as Parquet files", "store.run_export")
 class ExportOptions(ChangeOptions):
-    """Write the key and the last text of each page as Parquet files, which Spark and other engines take.
+    """Write the key and the last text of each page as Parquet files for Spark and other engines.
 
     A collection on Spark that grows takes exports of many stores as one batch, and finds mirrors across them. The store may
-    be written meanwhile. It must keep texts (--evidence text).
+    be written to meanwhile. It must keep texts (--evidence text).
     """
 
     copy: str = argument("DEST", "directory to make; it must not exist, or be empty")
@@ -732,11 +732,11 @@ class ExportOptions(ChangeOptions):
 
 @command("store carry", "take the verdicts of a run over many stores", "store.run_carry")
 class CarryOptions(ChangeOptions):
-    """Take the verdicts that a run over the exports of many stores gives on the pages of this one.
+    """Store the verdicts of a run over the exports of many stores for the pages of this store.
 
-    What the store says of its pages stays as it is; ndcore store query --key shows both. The tables are Parquet, with the
-    columns of the export but the text, and the columns of the verdicts. A page with other words than in the export is left
-    out, and counted. After a kill, the same command goes on. It needs pyarrow (the extra parquet).
+    The store's own verdicts do not change; ndcore store query --key shows both. The tables are Parquet, with the columns of
+    the export except the text, and the columns of the verdicts. A page whose words have changed since the export is left
+    out, and counted. If the command is killed, running it again resumes it. It needs pyarrow (the extra parquet).
     """
 
     verdicts: list[str] = argument("VERDICTS", "Parquet file, or directory of such", nargs="+")
@@ -752,8 +752,8 @@ class CarryOptions(ChangeOptions):
 class ShardsOptions(Options):
     """Write the map of the shards to a file. Each server gets a copy, as --shard-map of ndcore serve --write.
 
-    A host belongs to the shard with the largest hash of its name and the host, so names never change. An address should be
-    a name of DNS: then a shard can go to another computer. Plan more shards than computers.
+    A host belongs to the shard with the largest hash of shard name and host, so names of shards never change. An address
+    should be a DNS name, so that a shard can move to another computer. Plan more shards than computers.
     """
 
     map: str = argument("MAP", "file to make")
@@ -763,11 +763,11 @@ class ShardsOptions(Options):
 
 @command("store move", "move the pages of a host to another shard", "shards.run_move")
 class MoveOptions(Options):
-    """Move the pages of a host from its shard to another one, or go on with a move that ended early.
+    """Move the pages of a host from its shard to another one, or resume an interrupted move.
 
-    Reads go on, writes to this host wait, and other hosts are decided on as before. Whoever is killed meanwhile, the same
-    command goes on where it ended. The token, with the scopes read and admin, is in the variable NDCORE_TOKEN of the
-    environment; all shards know it. Needs the extra client.
+    Reads continue, writes to this host wait, and other hosts are not affected. If this command or a shard is killed, the
+    same command resumes the move. The token, with the scopes read and admin, is in the environment variable NDCORE_TOKEN;
+    all shards must know it. Needs the extra client.
     """
 
     url: str = argument("URL", "address of a shard; it knows the others")
@@ -779,11 +779,11 @@ class MoveOptions(Options):
 
 @command("store join", "let a further shard join", "shards.run_join")
 class JoinOptions(Options):
-    """Let a further shard join, or go on with that where it ended early.
+    """Let a further shard join, or resume a join that was interrupted.
 
     It serves an empty store, with the settings of the others, and a copy of the map of one of them. Hosts that have pages
-    stay where they are (ndcore store move gives it some), and new ones go to it by its share. The token is in the variable
-    NDCORE_TOKEN of the environment, as of ndcore store move. Needs the extra client.
+    stay where they are (ndcore store move moves them), and the new shard gets its share of new hosts. The token is in the
+    environment variable NDCORE_TOKEN, as for ndcore store move. Needs the extra client.
     """
 
     url: str = argument("URL", "address of a shard; it knows the others")
@@ -796,9 +796,9 @@ class JoinOptions(Options):
 class JudgeOptions(ReadingOptions):
     """Draw pairs of a collection and show each side by side, in the browser or in the terminal. From the answers, precision,
     recall and F1 are estimated by threshold for several measures; from ten answers on a measure and a threshold are
-    recommended, and thirty choose well. DIR gets answers.jsonl, settings.toml, which ndcore dedup --settings takes, and the
-    evidence. The same command goes on where it stopped. The page can be opened from this computer only, with the address
-    that is printed; Ctrl-C ends it. Needs the extra serve, but for --terminal.
+    recommended, and thirty choose well. DIR gets answers.jsonl, settings.toml, which ndcore dedup --settings reads, and the
+    evidence. The same command resumes a session. The page can be opened from this computer only, with the address that is
+    printed; Ctrl-C ends it. Needs the extra serve, except with --terminal.
     """
 
     inputs: list[str] = argument("IN", "input to judge", nargs="+")
@@ -822,9 +822,10 @@ class JudgeOptions(ReadingOptions):
 @command("serve", "show a store or a collection in the browser, or let programs write to a store", "serve.run_serve")
 class ServeOptions(Options):
     """Serve a store or a collection to a browser on this computer: paste a text or enter a key, and see its cluster, its
-    versions and the marked differences; the same as JSON under /api, described in /openapi.json. It only reads, and
-    follows a store that is being written. Other computers cannot reach it; every user of this one can. With --write it
-    has no pages: programs that hold a token ask it about pages, and it keeps these. Ctrl-C ends it. Needs the extra serve.
+    versions and the marked differences; the same as JSON under /api, described in /openapi.json. It only reads, and follows
+    a store that is being written to. Other computers cannot reach it; every user of this one can. With --write it has no
+    pages for a browser: programs that hold a token send it pages, and it decides on them and keeps them. Ctrl-C ends it.
+    Needs the extra serve.
     """
 
     path: str = argument("STORE|COLLECTION", "a directory made by ndcore store or ndcore cluster")
@@ -861,8 +862,8 @@ class ServeOptions(Options):
 
 @command("token", "make a token for programs that ask ndcore serve --write", "serve.run_token")
 class AccessTokenOptions(Options):
-    """Make a token, add its digest to a file of mode 0600, which is made if there is none, and print the token, which is
-    nowhere else. A server that is running takes it, and refuses a token whose line is deleted, within a second.
+    """Make a token, add its digest to a file, and print the token, which is not stored. A missing file is made with mode
+    0600. A running server accepts the token within a second, and within a second refuses a token whose line is deleted.
     """
 
     file: str = argument("FILE", "the file that ndcore serve --write takes as --tokens")

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 SHOWN_ROWS = 40
-SHOWN_CHARACTERS = {True: 240, False: 1200}  # of a shared passage, and of another one
+SHOWN_CHARACTERS = {True: 240, False: 1200}  # characters shown of a shared passage, and of another one
 STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "=": "dim cyan", "-": "yellow", "+": "green"}
 
 
 def print_comparison(comparison: DocumentComparison, stream: TextIO, every: bool) -> None:
-    """Write a comparison to a terminal in colours, or to another stream as plain text; `every` passage in full.
+    """Write a comparison to a terminal in colours, or to another stream as plain text; `every`: all passages in full.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _build_cell(comparison: DocumentComparison, side: int, row: AlignedRow, ever
 
 
 def _style(document: ComparedDocument, p: Passage, note: str, style: str, unit: Any, every: bool) -> Styled:
-    """Build the styled text of a passage; a long one is elided unless `every` passage is shown in full."""
+    """Build the styled text of a passage; a long one is shortened unless `every` is True."""
     from rich.text import Text
 
     text = _make_printable(document.text[p.start : p.end], unit)
@@ -133,7 +133,7 @@ def _style(document: ComparedDocument, p: Passage, note: str, style: str, unit: 
 
 
 def _make_printable(text: str | bytes, unit: Any) -> str:
-    """Make a text printable; in words, which are compared without them, runs of blanks become one blank."""
+    """Make a text printable; for units that ignore blanks, such as words, a run of blanks becomes one blank."""
     decoded = as_text(text)
     if unit == "word":
         return printable(re.sub(r"\s+", " ", decoded))

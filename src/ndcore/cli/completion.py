@@ -25,7 +25,7 @@ def run_completion(options: CompletionOptions) -> int:
 
 
 def _mark_files(top: Parser, mark: Any) -> None:
-    """Mark the arguments that are files for shtab; arguments with choices complete to these."""
+    """Mark the arguments that are files for shtab; arguments with choices complete to their choices."""
     for action in top._actions:
         if action.metavar in FILES and not action.choices:
             action.complete = mark  # type: ignore[attr-defined]

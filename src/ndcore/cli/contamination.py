@@ -39,10 +39,10 @@ from ndcore.text.shingling import Shingling
 
 @dataclass
 class WrittenContamination:
-    """What was written of the corpus."""
+    """The documents of the corpus that were written."""
 
-    kind: str | None = None  # "kept" (--drop), "cleaned" (--trim) or nothing
-    left_out: int = 0  # documents that are not in it
+    kind: str | None = None  # "kept" (--drop), "cleaned" (--trim) or None
+    left_out: int = 0  # documents that were left out
     repaired: int = 0  # documents with bytes that are not UTF-8, which U+FFFD replaces
 
 
@@ -52,7 +52,7 @@ class WrittenContamination:
 def write_documents(
     output: OutputDirectory, options: ContaminationOptions, field: str, searched: ContaminationSearch, report: Progress
 ) -> WrittenContamination:
-    """Write the corpus as --drop or --trim ask; `field` holds the text of records."""
+    """Write the corpus by --drop or --trim; `field` holds the text of records."""
     corpus, spans, holders = searched.corpus, searched.spans, searched.documents
     if options.drop:
         kept = np.ones(len(corpus.ids), np.bool_)
@@ -108,12 +108,12 @@ def contamination_account(
     return Account(data, tell(data, table, page), tables=(table,))
 
 
-FEW = 100  # documents, in which the rarity of words is not known well
+FEW = 100  # with fewer documents, the rarity of words is not known well
 CHANGED = (0.02, 0.05, 0.1, 0.2)  # shares of words that a copy may have changed
 
 
 def _describe_gaps(searched: ContaminationSearch) -> dict[str, Any]:
-    """Say how long seeds are, and what is missed at least where words of a copy are changed; nothing without gaps."""
+    """Describe the length of seeds, and the least share missed of a copy with changed words; empty without gaps."""
     if not searched.gaps:
         return {}
     length = searched.result.min_tokens
@@ -122,7 +122,7 @@ def _describe_gaps(searched: ContaminationSearch) -> dict[str, Any]:
 
 
 def _sum_fields(searched: ContaminationSearch) -> dict[str, Any]:
-    """Sum up each field of the items; nothing without fields."""
+    """Sum up each field of the items; empty without fields."""
     fields = searched.fields
     if fields is None:
         return {}
@@ -136,7 +136,7 @@ def _sum_fields(searched: ContaminationSearch) -> dict[str, Any]:
 
 
 def tabulate_benchmarks(data: dict[str, Any]) -> ReportTable:
-    """Make the table of the benchmarks of which most items are contaminated."""
+    """Make the table of the benchmarks with the most contaminated items."""
     worst = sorted(data["benchmarks"], key=lambda each: -each["contaminated"])
     rows = tuple((str(each["benchmark"]), *(each[name] for name in BENCHMARK[1:])) for each in worst[:ROWS])
     heads = ("Benchmark", "Items", "Contaminated", "Tokens", "Tokens found")
@@ -144,7 +144,7 @@ def tabulate_benchmarks(data: dict[str, Any]) -> ReportTable:
 
 
 def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Iterator[str | TextBlock]:
-    """Tell people what was found and written."""
+    """Describe for people what was found and written."""
     counts, run = data["counts"], counted(data["min_tokens"], "token")
     share = 100 * counts["contaminated"] / counts["items"]
     yield (f"{counts['contaminated']:,} of {counted(counts['items'], 'item')} ({share:.1f} %) are contaminated: rule "
@@ -177,7 +177,7 @@ def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Ite
 
 
 def _tell_fields(data: dict[str, Any]) -> Iterator[str | TextBlock]:
-    """Tell people how many items have each field in the corpus."""
+    """Describe for people how many items have each field in the corpus."""
     if "fields" not in data:
         return
     rule = f"required: {', '.join(data['require'])}" if data["require"] else "one field suffices"
@@ -230,7 +230,7 @@ def run_contamination(options: ContaminationOptions) -> int:
 
 
 def _choose_min_tokens(options: ContaminationOptions) -> int:
-    """Return the number of tokens of a run. Raises UsageError where the rule has another one."""
+    """Choose the number of tokens of a run. Raises UsageError if the rule has another one."""
     of_rule = RULES[options.rule].min_tokens
     if of_rule is not None and options.min_tokens not in (None, of_rule):
         raise UsageError(f"--rule {options.rule} has runs of {of_rule} tokens, and --min-tokens is {options.min_tokens}; "
@@ -239,7 +239,7 @@ def _choose_min_tokens(options: ContaminationOptions) -> int:
 
 
 def _check_fields(options: ContaminationOptions) -> None:
-    """Raise UsageError where options of fields do not fit together."""
+    """Raise UsageError if options of fields do not fit together."""
     fields = options.fields
     if fields is None:
         given = "--require" if options.require is not None else "--near" if options.near is not None else ""
@@ -257,7 +257,7 @@ def _check_fields(options: ContaminationOptions) -> None:
 
 
 def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
-    """Raise UsageError where items are part of the corpus, so that each would be found."""
+    """Raise UsageError if items are part of the corpus, so that each would be found."""
     places = [[(path, Path(os.path.realpath(path))) for path in paths if path not in (STDIN, "") and not is_url(path)]
               for paths in (options.inputs, options.corpus)]
     for item, place in places[0]:
@@ -268,7 +268,7 @@ def _refuse_items_in_corpus(options: ContaminationOptions) -> None:
 
 
 def _estimate(options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling) -> int:
-    """Estimate what the run would take: the corpus is read once, and documents with passages again (for --trim, all)."""
+    """Estimate the costs of the run: the corpus is read once, and documents with passages again (with --trim, all)."""
     each_token = 60 + 26 * (options.gaps + 1) * (options.gaps > 0)
     held = each_token // 5 * sum(get_sizes(items.sources))
     costs = Costs(

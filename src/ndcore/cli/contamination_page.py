@@ -1,4 +1,4 @@
-"""The page of ``ndcore contamination``: contaminated items, with their passages marked, and where they stand."""
+"""The page of ``ndcore contamination``: contaminated items, with their passages marked, and where these occur."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ndcore.spans.gapped_runs import GappedPlaces
 from ndcore.text.inputs import as_bytes
 
 SHOWN = 100  # items on the page
-DOCUMENTS_SHOWN = 3  # of each of them
+DOCUMENTS_SHOWN = 3  # documents for each item
 
 
 def contamination_page(searched: ContaminationSearch, account: Account, command: str) -> str:
@@ -40,21 +40,22 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
 
 
 def _describe_gaps(searched: ContaminationSearch) -> str:
-    """Say how runs are compared."""
+    """Describe how runs are compared."""
     gaps = searched.gaps
     return f"with gaps of up to {counted(gaps, str(searched.shingling.unit))}" if gaps else "compared exactly"
 
 
 def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
-    """Return the contaminated items of which the corpus has most windows; with rarity, what was found, the rarest first.
+    """Choose the contaminated items with the most windows in the corpus; with rarity, the rarest first.
 
-    Each has the documents with its longest runs: a block for each, with all passages of the item, in a colour of its own.
+    Each has the documents with its longest runs: one block for each document, with all passages of the item, in its own
+    colour.
     """
     places, tokens, covered = searched.places(), searched.total("tokens"), searched.total("covered")
     rarity, flagged = searched.rarity(), np.flatnonzero(searched.contaminated)
     share = searched.total("found")[flagged] / searched.total("grams")[flagged]
     items = flagged[np.lexsort((-covered[flagged], -share))][:SHOWN]
-    if rarity is not None:  # items of common words only come last
+    if rarity is not None:  # items with only common words come last
         flagged = np.flatnonzero(covered > 0)
         items = flagged[np.lexsort((-rarity[flagged], ~searched.contaminated[flagged]))][:SHOWN]
     item_of = searched.parts.item[places.item]
@@ -79,7 +80,7 @@ def _choose_items(searched: ContaminationSearch) -> list[MarkedText]:
 
 
 def _mark_parts(searched: ContaminationSearch, places: GappedPlaces, rows: Ints) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges of each part that these rows have, united."""
+    """Return the united ranges of these rows, for each part."""
     texts = searched.parts.texts
     in_parts = searched.place_in_items((places.item[rows], places.start[rows], places.end[rows]))
     marks: dict[int, list[tuple[int, int]]] = {}
@@ -89,9 +90,9 @@ def _mark_parts(searched: ContaminationSearch, places: GappedPlaces, rows: Ints)
 
 
 def _join_parts(searched: ContaminationSearch, item: int, marks: list[dict[int, list[tuple[int, int]]]]) -> Marked:
-    """Return the text of an item with the marks of each source; with fields the parts, each after the name of its field.
+    """Return the text of an item with the marks of each source; with fields, all parts, each after the name of its field.
 
-    The last marks are of sources that are not shown, and have no colour.
+    The last marks belong to sources that are not shown, and have no colour.
     """
     parts, fields = searched.parts, searched.fields
     own = range(*np.searchsorted(parts.item, [item, item + 1]).tolist())

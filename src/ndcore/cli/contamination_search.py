@@ -1,4 +1,4 @@
-"""The search of ``ndcore contamination``: items, whole or field by field, and what a corpus has of them."""
+"""The search of ``ndcore contamination``: items, whole or field by field, and their windows in a corpus."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ndcore.text.shingling import Shingling
 
 @dataclass(frozen=True)
 class ContaminationSearch:
-    """Items, a corpus, and what the corpus has of the items. An item has one part, its text, or with fields several."""
+    """Items, a corpus, and the result for them. An item has one part, its text, or with fields several parts."""
 
     items: FileDocuments
     corpus: FileDocuments
@@ -41,10 +41,10 @@ class ContaminationSearch:
     rule: RuleName
     gaps: int
     require: list[str]  # fields that must be found
-    result: Contamination  # of all parts
-    fields: FieldContamination | None  # of all items
-    contaminated: Bools  # the items that are, by the rule
-    spans: Spans  # windows of contaminated items in the corpus; `item` is a part
+    result: Contamination  # for all parts
+    fields: FieldContamination | None  # for all items
+    contaminated: Bools  # whether each item is contaminated, by the rule
+    spans: Spans  # windows of contaminated items in the corpus; its `item` is the number of a part
     documents: Holders  # the documents that have them
     threads: int | None
 
@@ -60,7 +60,7 @@ class ContaminationSearch:
         return longest
 
     def places(self) -> GappedPlaces:
-        """Return the first places of all runs in the corpus, exact ones and those with a gap, by part and position."""
+        """List the first places of all runs in the corpus, exact or with a gap, by part and position."""
         item, start, end, document, there = self.result.places
         exact = (item, start, end, document, there, there + end - start)
         if self.result.gapped is None:
@@ -70,13 +70,13 @@ class ContaminationSearch:
         return GappedPlaces(*(column[order] for column in every))
 
     def rarity(self) -> Floats | None:
-        """Return the rarity of each item in bits, of its rarest part; None: not measured."""
+        """Return the rarity of each item's rarest part, in bits; None: not measured."""
         if self.fields is None:
             return self.result.rarity
         return None if self.fields.rarity is None else np.asarray(self.fields.rarity.max(1, initial=0.0))
 
     def reasons(self) -> list[str] | None:
-        """Say why each item is contaminated, or why not; None without fields and rarity."""
+        """Return the reasons why each item is contaminated or not; None without fields and rarity."""
         if self.fields is not None:
             return self.fields.explain_all(self.rule, self.require)
         return None if self.result.rarity is None else self.result.explain_all(self.rule)
@@ -93,7 +93,7 @@ class ContaminationSearch:
         return place_all(pieces, self.shingling, ranges, self.threads, self.result.folding)
 
     def place_in_corpus(self, ranges: Ranges) -> TokenPlaces:
-        """Convert ranges of the tokens of documents to characters and bytes; the documents are read again."""
+        """Convert ranges of the tokens of documents to characters and bytes. Reads the documents again."""
         wanted = np.zeros(len(self.corpus.ids), np.bool_)
         wanted[ranges[0]] = True
         pieces = indexed_texts([self.corpus], [0], wanted)
@@ -104,7 +104,7 @@ def search(
     options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling, min_tokens: int,
     stack: contextlib.ExitStack, report: Progress,
 ) -> ContaminationSearch:
-    """Read the items, and look for them in the corpus.
+    """Read the items, and search for them in the corpus.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def search(
         contaminated = result.contaminated(options.rule)
     refuse_nothing_read(documents, options.corpus[0])
     spans, holders, chosen = result.spans, result.documents, contaminated[parts.item]
-    if of_fields is not None:  # a short answer stands in many documents that have nothing else of its item
+    if of_fields is not None:  # a short answer occurs in many documents that have nothing else of its item
         chosen &= (parts.field == 0) | (result.tokens >= min_tokens)
     if (chosen != (result.covered > 0)).any():
         spans, holders = _search_again(parts.texts, documents, result, chosen, how)
@@ -148,12 +148,12 @@ def search(
 
 
 def _as_parts(texts: list[Text]) -> ItemParts:
-    """Return whole items as parts."""
+    """Make parts of whole items."""
     return ItemParts(texts, np.arange(len(texts)), np.zeros(len(texts), np.int64), len(texts))
 
 
 def _combine_fields(columns: list[PartsField], count: int, path: str) -> list[FieldItem]:
-    """Combine the fields of each item. DocumentError where no item has a field."""
+    """Combine the fields of each item. Raises DocumentError if no item has a field."""
     for column in columns:
         if not any(column.parts):
             raise DocumentError(path, None, f"no item has a text in the field {column.field!r}, of {count} in all; name the "
@@ -164,7 +164,7 @@ def _combine_fields(columns: list[PartsField], count: int, path: str) -> list[Fi
 def _search_again(
     texts: list[Text], corpus: FileDocuments, result: Contamination, chosen: Bools, how: dict[str, Any]
 ) -> tuple[Spans, Holders]:
-    """Return the spans and documents of chosen parts alone, from the documents that have windows of any part."""
+    """Return the spans and documents of chosen parts only, from the documents that have windows of any part."""
     rows, there = np.flatnonzero(chosen), result.documents.document
     again = contamination([texts[i] for i in rows.tolist()], ChosenCorpus(corpus, there, len(corpus.ids)), **how)
     return (again.spans._replace(document=there[again.spans.document], item=rows[again.spans.item]),
@@ -172,7 +172,7 @@ def _search_again(
 
 
 def _name_benchmarks(items: FileDocuments, groups: GroupingField | None) -> list[str]:
-    """Name the benchmark of each item: by the field, or by the file; text files by their folder."""
+    """Name the benchmark of each item by a field or by its file; for text files, by their folder."""
     if groups is not None:
         return [str(groups.values[code]) for code in groups.codes().tolist()]
     labels: list[str] = []

@@ -20,7 +20,7 @@ BENCHMARK = ("benchmark", "items", "contaminated", "tokens", "covered")
 
 
 def write_tables(output: OutputDirectory, searched: ContaminationSearch) -> None:
-    """Write the tables of items, benchmarks, documents, places and passages, with fields also the one of fields."""
+    """Write the tables of items, benchmarks, documents, places and passages; with fields, also the table of fields."""
     benchmarks = [Column(BENCHMARK[0], "string"), *(Column(name, "integer") for name in BENCHMARK[1:])]
     for name, table in (
         ("items", _list_items(searched)), ("benchmarks", Table(benchmarks, searched.benchmarks())),
@@ -31,7 +31,7 @@ def write_tables(output: OutputDirectory, searched: ContaminationSearch) -> None
 
 
 def _list_items(searched: ContaminationSearch) -> Table:
-    """Make a row for each item: its benchmark, its place, what the corpus has of it, with fields or rarity the reason."""
+    """Make a row for each item: its benchmark, its place, its windows in the corpus; with fields or rarity, the reason."""
     names = ("tokens", "covered", "grams", "found")
     items, rarity, reasons = NamedDocuments(searched.items), searched.rarity(), searched.reasons()
     columns = [Column("benchmark", "string"), *items.columns(), *(Column(name, "integer") for name in (*names, "longest")),
@@ -45,7 +45,7 @@ def _list_items(searched: ContaminationSearch) -> Table:
 
 
 def _list_fields(searched: ContaminationSearch, fields: FieldContamination) -> Table:
-    """Make a row for each field of each item: how much of it the corpus has, and where it stands near the first field."""
+    """Make a row for each field of each item: its windows in the corpus, and where it is near the first field."""
     items, corpus = NamedDocuments(searched.items), NamedDocuments(searched.corpus)
     counts = ("parts", "parts_found", "tokens", "covered")
     columns = [Column("benchmark", "string"), *items.columns(), Column("field", "string"),
@@ -99,8 +99,8 @@ def _list_passages(searched: ContaminationSearch) -> Table:
 
 
 def _tabulate_ranges(searched: ContaminationSearch, ranges: Ranges, parts: Ints, of_items: dict[str, Ints]) -> Table:
-    """Make a row for each range of the corpus: its document and its place there, its item with columns of its own, and
-    with fields the field and the number of its part.
+    """Make a row for each range of the corpus: its document and its place there, its item with further columns, and with
+    fields the field and the number of its part.
     """
     corpus, asked = NamedDocuments(searched.corpus), NamedDocuments(searched.items)
     here = {"start": ranges[1], "end": ranges[2], **searched.place_in_corpus(ranges)._asdict()}

@@ -46,14 +46,14 @@ from ndcore.storage.staging import commit_together
 
 
 def _refuse_several(options: DedupOptions) -> None:
-    """Raise UsageError for outputs of a single threshold where several thresholds are given."""
+    """Raise UsageError for outputs that need a single threshold if several are given."""
     for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
         if given and len(options.thresholds) > 1:
             raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
 
 
 def _check_tables(options: DedupOptions) -> dict[str, TableFile]:
-    """Check the files of --table and --pairs, and return the ones that were named."""
+    """Check the files of --table and --pairs, and return those that were named."""
     paths = {name: path for name, path in (("table", options.table), ("pairs", options.pairs)) if path is not None}
     check_apart([options.output, options.report, *paths.values()])
     inputs = [*options.inputs, *options.against]
@@ -93,9 +93,9 @@ def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
 
 
 def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
-    """Refuse rules of the verdict that exclude each other, or that need texts where only sketches were saved.
+    """Refuse rules of the verdict that exclude each other, or that need texts if only sketches were saved.
 
-    `sketched` is the path of saved sketches among the inputs or --against; None where there are none.
+    `sketched` is the path of saved sketches among the inputs or --against; None if there are none.
     """
     if options.drop == "contained" and options.cluster != "star":
         raise UsageError(f"--drop contained makes stars, and --clustering {options.cluster} does not; leave one of them out")
@@ -131,7 +131,7 @@ def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
     limit = math.inf if options.memory_limit is None else options.memory_limit
     copied = 0 if options.output == STDOUT else sum(get_sizes(inputs.sources))
     several = len(options.thresholds)
-    reading = int(rules.needs_all_sets and not rules.forms_sets)  # of its own for the sets of all documents
+    reading = int(rules.needs_all_sets and not rules.forms_sets)  # a further pass for the sets of all documents
     costs = Costs(
         memory=lambda documents, stored, each: min(documents * 4 * num_perm, limit) + 330 * documents,
         disk=lambda *_: Range(0, several * copied),
@@ -142,15 +142,15 @@ def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
 
 
 def _estimate_sets(rules: Rules, limit: float, num_perm: int, shingles: float, documents: float) -> tuple[Range, Range]:
-    """Return the bytes of memory and of temporary files that the sets of all documents take.
+    """Estimate the bytes of memory and of temporary files for the sets of all documents.
 
-    Past a limit the sets are in a temporary file. The prefix filter has counters and entries of the shingles that are
-    looked up; the count of losses has the shingles of dropped documents, in parts. Where the filter is chosen later, all of
+    Beyond a limit the sets are in a temporary file. The prefix filter has counters and entries for the shingles that are
+    looked up; the count of losses has the shingles of dropped documents, in parts. If the filter is chosen later, all of
     this may be needed, or nothing.
     """
     size = SHINGLE_BYTES * shingles
     if rules.chooses and size > ROOM_RATIO * 4 * num_perm * documents:
-        return Range(0, 0), Range(0, 0)  # LSH, whatever it costs
+        return Range(0, 0), Range(0, 0)  # LSH is chosen in any case
     low, high = min(size, SETS_IN_MEMORY), min(size, SETS_IN_MEMORY)
     prefix = PrefixFilter(rules.threshold) if rules.chooses else rules.prefix
     if prefix is not None:
@@ -166,9 +166,9 @@ def _estimate_sets(rules: Rules, limit: float, num_perm: int, shingles: float, d
 
 
 def _write_each(findings: DedupFindings, output: OutputDirectory) -> dict[str, Any]:
-    """Write a folder for each threshold, and ``summary.json`` beside them, which is returned.
+    """Write a folder for each threshold, and ``summary.json`` beside them; return its content.
 
-    `findings` are at the lowest threshold of the run.
+    `findings` are for the lowest threshold of the run.
     """
     lines, result = [], findings.result
     copies = exact_copies(result.sources, result.leaders.leader)

@@ -1,4 +1,4 @@
-"""The search of ``ndcore dedup``, and what it writes: documents, verdicts, and ``summary.json``."""
+"""The search of ``ndcore dedup``, and its outputs: documents, verdicts, and ``summary.json``."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ from ndcore.sketch.sketches import Sketches
 
 @dataclass(frozen=True)
 class Side:
-    """The documents or the saved sketches that are deduplicated, or that they are compared against."""
+    """One side of a run: the documents or saved sketches that are deduplicated, or those they are compared against."""
 
     corpus: FileDocuments | Sketches
     sources: list[Source]
 
     @property
     def documents(self) -> FileDocuments | None:
-        """The documents; None where only sketches were saved."""
+        """The documents; None if only sketches were saved."""
         return self.corpus if isinstance(self.corpus, FileDocuments) else None
 
     @property
@@ -86,7 +86,7 @@ class Side:
 
     @property
     def places(self) -> PlaceColumns | None:
-        """The function from positions to the places of documents, as columns; None where only sketches were saved."""
+        """The function that returns the places of documents as columns; None if only sketches were saved."""
         return None if self.documents is None else self.documents.places
 
 
@@ -96,9 +96,9 @@ class DedupRun:
     Parameters
     ----------
     options : DedupOptions
-        Checked together with these inputs.
+        Options that were checked together with these inputs.
     inputs, known : Inputs
-        What to deduplicate, and what to compare it against (no sources: nothing).
+        The inputs to deduplicate, and the inputs to compare them against (may have no sources).
     stack : ExitStack
         Closes the documents at the end.
 
@@ -109,7 +109,7 @@ class DedupRun:
     ranking : RankingField or None
         The values of the field of --keep.
     saved : dict or None
-        The rejected records that are in the output; None where they are not written.
+        The rejected records in the output; None if they are not written.
     """
 
     def __init__(self, options: DedupOptions, inputs: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
@@ -138,7 +138,7 @@ class DedupRun:
         Raises
         ------
         UsageError
-            The options do not go with the saved sketches, or no filter finds pairs at the threshold.
+            The options do not fit the saved sketches, or no filter finds pairs at the threshold.
         DocumentError
             No document could be read.
         """
@@ -183,7 +183,7 @@ class DedupRun:
             self.saved = write_rejected(output, self.texts.documents)
 
     def _position(self) -> tuple[int, int] | None:
-        """Return the bytes read and the bytes of all files, of both sides; None where either is unknown."""
+        """Return the bytes read and the bytes of all files, for both sides; None if either is unknown."""
         positions = [side.documents.position() for side in self.sides if side.documents is not None]
         known = [position for position in positions if position is not None]
         if not known or len(known) < len(positions):
@@ -200,13 +200,13 @@ def _side(options: DedupOptions, inputs: Inputs, what: str, stack: contextlib.Ex
 
 
 def check_threshold(threshold: float, num_perm: int) -> int:
-    """Return the length of the signatures. Raises UsageError, before anything is read, where no filter finds pairs."""
+    """Return the length of the signatures. Raises UsageError, before anything is read, if no filter finds pairs."""
     with blame_command():
         return design_filter(threshold, num_perm=num_perm).num_perm
 
 
 def _signatures(sources: Sequence[Source]) -> Sketches:
-    """Load the signatures of files and collections, one after another. Raises UsageError for other sketches."""
+    """Load and concatenate the signatures of files and collections. Raises UsageError for other sketches."""
     joined: Sketches | None = None
     for source in sources:
         sketches = Collection.open(source.path).sketches if source.kind == COLLECTION else load(source.path)
@@ -224,11 +224,11 @@ def _signatures(sources: Sequence[Source]) -> Sketches:
 # ---- parts of summary.json
 
 LARGEST = 20  # losses that are listed
-SAMPLED = 10_000  # signatures that an estimate reads: to read all would take longer than the search
+SAMPLED = 10_000  # signatures that an estimate reads: reading all would take longer than the search
 
 
 def describe_filter(result: NearDuplicates) -> dict[str, Any]:
-    """Return the parameters of the filter, the probability that it misses a pair at the threshold, and why it was chosen."""
+    """Describe the filter: its parameters, the probability that it misses a pair at the threshold, and why it was chosen."""
     design = result.filter
     described: dict[str, Any] = plain(design)
     return {"kind": "lsh" if isinstance(design, FilterDesign) else "prefix", **described, "miss": design.miss,
@@ -236,10 +236,10 @@ def describe_filter(result: NearDuplicates) -> dict[str, Any]:
 
 
 def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
-    """Estimate what ``--filter complete`` would cost; None where the filter is complete, or texts are not at hand.
+    """Estimate the cost of ``--filter complete``; None if the filter is complete already, or texts are not available.
 
-    The sizes of at most `SAMPLED` shingle sets are looked at. Where documents have signatures these tell the sizes, so no
-    text is read again.
+    At most `SAMPLED` shingle sets are measured. If documents have signatures, these give the sizes, so no text is read
+    again.
     """
     documents = result.sources
     if isinstance(result.filter, PrefixFilter) or not documents.has_text(np.arange(len(documents))).all():
@@ -249,7 +249,7 @@ def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
     if documents.rows is not None:
         sizes = sizes_of_rows(documents.rows[sample], np.ones(len(sample), np.bool_), documents.recipe)
     else:
-        assert result.basis.verifier is not None  # of a rule for which the sets of all were formed
+        assert result.basis.verifier is not None  # the rule needed the sets of all documents
         sizes = result.basis.verifier.sets.sizes(sample).astype(np.float64)
     shingles = float(sizes.sum())
     looked_up = result.filter.complete.probe_length(np.rint(sizes).astype(np.int64)).sum()
@@ -261,7 +261,7 @@ def cost_of_completeness(result: NearDuplicates) -> dict[str, Any] | None:
 
 
 def _spread(n: int, most: int) -> Ints:
-    """Choose at most `most` of n positions: one, at random, of each of `most` parts of nearly equal length."""
+    """Choose at most `most` of n positions: a random one from each of `most` parts of nearly equal length."""
     if n <= most:
         return np.arange(n)
     ends = np.arange(most + 1) * n // most
@@ -269,7 +269,7 @@ def _spread(n: int, most: int) -> Ints:
 
 
 def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
-    """Count the shingles that no kept document has, and list the largest losses; None where they were not counted."""
+    """Count the shingles that no kept document has, and list the largest losses; None if they were not counted."""
     lost = verdicts.lost
     if lost is None:
         return None
@@ -280,15 +280,15 @@ def describe_losses(verdicts: NamedVerdicts) -> dict[str, Any] | None:
     }
 
 
-DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  # whose texts differ in words
+DIFFERING = [CLASSES.index(name) for name in ("near", "contained", "chained")]  # classes whose texts differ in words
 ANOTHER_LOOK = "To look at a pair with ndcore compare, save standard input to a file: it can be read once only."
 
 
 class DedupFindings:
     """The near-duplicates of a run at one threshold.
 
-    Positions count the documents of the inputs, from 0 on, then the documents of --against. Pairs were verified at the
-    threshold `verified_at`, the lowest of the run.
+    Positions count the documents of the inputs from 0, then the documents of --against. Pairs were verified at
+    `verified_at`, the lowest threshold of the run.
     """
 
     def __init__(self, run: DedupRun, result: Any, verified_at: float) -> None:
@@ -305,7 +305,7 @@ class DedupFindings:
         return cls(run, run.near_duplicates(), run.options.thresholds[0])
 
     def at(self, threshold: float) -> DedupFindings:
-        """Return the findings at a higher threshold, from the pairs that were verified at the lowest one."""
+        """Derive the findings at a higher threshold from the pairs that were verified at the lowest one."""
         result = self.result
         if threshold == result.threshold:
             return self
@@ -313,7 +313,7 @@ class DedupFindings:
         return DedupFindings(self.run, result, self.verified_at)
 
     def locate(self, position: int) -> tuple[Side, int]:
-        """Return the side that a document is on, and its position there."""
+        """Find the side of a document, and its position there."""
         n, known = len(self.verdicts), self.run.known
         return (self.run.texts, position) if position < n or known is None else (known, position - n)
 
@@ -327,7 +327,7 @@ class DedupFindings:
         return f"{printable(str(side.documents.place(inside)))}{more}"
 
     def example(self) -> str:
-        """Return a line with the command that shows a pair; empty where no pair has both texts at hand."""
+        """Return a line with the command that shows a pair; empty if no pair has both texts available."""
         n, labels, known = len(self.verdicts), self.result.labels, self.run.known
         readable = (labels < n) | (known is None or not known.sketched)
         dropped = self.verdicts.by_loss()
@@ -353,7 +353,7 @@ class DedupFindings:
         return f"Look at a pair with: ndcore compare {pasted([*map(str, places), *words])}"
 
     def _lasting_place(self, position: int) -> Place | None:
-        """Return the place of a document; None in a stream, which cannot be read again."""
+        """Return the place of a document; None for a stream, which cannot be read again."""
         side, inside = self.locate(position)
         assert side.documents is not None
         place = side.documents.place(inside)
@@ -381,7 +381,7 @@ class DedupFindings:
     def print(self, stdout: IO[bytes]) -> dict[str, Any]:
         """Write the kept records (with --annotate, all) to standard output as lines of JSON, and return the summary.
 
-        Documents that could not be read, and paths that were passed over, are listed on standard error.
+        Documents that could not be read, and paths that were skipped, are listed on standard error.
         """
         documents, kept, options = self.run.texts.documents, self.verdicts.kept, self.run.options
         replaced, options.outcome.printed = 0, True
@@ -441,7 +441,7 @@ class DedupFindings:
         }
 
     def _counts(self, rejected: int) -> dict[str, Any]:
-        """Count read, kept, dropped and rejected documents. Raises AssertionError, a bug of ndcore, if the sum is wrong."""
+        """Count read, kept, dropped and rejected documents. Raises AssertionError if the sum is wrong, a bug of ndcore."""
         read, kept, dropped = len(self.verdicts) + rejected, int(self.verdicts.kept.sum()), self.verdicts.counts()
         if read != kept + sum(dropped.values()) + rejected:
             raise AssertionError(f"{read} read, {kept} kept, {dropped} dropped and {rejected} rejected do not add up")
@@ -449,7 +449,7 @@ class DedupFindings:
                 "rejected": rejected}
 
     def _parameters(self, recipe: Any) -> dict[str, Any]:
-        """Return the parameters that decide the result, as the command line gave them or by default."""
+        """Return the parameters that decide the result, from the command line or by default."""
         options, shingling = self.run.options, self.run.shingling
         html = options.html_part
         if html is None and any(source.kind in ("html", *ARCHIVED) for source in self.run.texts.sources):
@@ -478,7 +478,7 @@ def _pick_options(options: DedupOptions, *names: str) -> dict[str, Any]:
 
 
 def _filter_at(design: FilterDesign | PrefixFilter, threshold: float) -> FilterDesign | PrefixFilter:
-    """Describe a filter at a higher threshold than the one it was made for."""
+    """Describe a filter at a higher threshold than its own."""
     if isinstance(design, PrefixFilter):
         return dataclasses.replace(design, threshold=threshold)
     return FilterDesign.of(design.groups, design.group_size, design.need, threshold=threshold, num_perm=design.num_perm,

@@ -1,4 +1,4 @@
-"""What ``ndcore dedup`` shows of its findings: the account, the page of ``--report``, and the tables."""
+"""Show the findings of ``ndcore dedup``: the account, the page of ``--report``, and the tables."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ MEANING = {
     "version": "another document of the same value of --one-per comes first",
 }
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
-SHOWN = 5  # clusters, and losses, on the terminal
-FLAGS = ("against", "estimated")  # True, or left out
-RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "max_lost", "reassign")  # as the report
+SHOWN = 5  # clusters and losses on the terminal
+FLAGS = ("against", "estimated")  # written only if True
+RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "max_lost", "reassign")  # as in reports
 
 
 # ---- the account
@@ -87,7 +87,7 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
 
 
 def _tell_thresholds(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) -> Iterator[str | TextBlock]:
-    """Tell people what each of several thresholds keeps and drops."""
+    """Describe for people what each of several thresholds keeps and drops."""
     lines = data["thresholds"]
     what = "Contained documents" if data["parameters"]["drop"] == "contained" else "Near-duplicates"
     yield f"{what} of {data['counts']['read']:,} documents at {len(lines)} thresholds ({_describe_shingles(data)})"
@@ -117,7 +117,7 @@ def _describe_shingles(data: dict[str, Any]) -> str:
 
 
 def _tell_rules(data: dict[str, Any]) -> Iterator[str]:
-    """Yield a line on the rules, besides the threshold, that decide which pairs count, if there are any."""
+    """Yield a line about the rules, besides the threshold, that decide which pairs count, if there are any."""
     parameters, rules = data["parameters"], []
     if parameters["must_agree"]:
         rules.append(f"{' and '.join(parameters['must_agree'])} must agree")
@@ -136,7 +136,7 @@ def _tell_rules(data: dict[str, Any]) -> Iterator[str]:
 
 
 def notes_of(data: Mapping[str, Any], output: str) -> list[Note]:
-    """Return the notes on what is unusual; `output` as on the command line."""
+    """List the notes on unusual findings; `output` as on the command line."""
     shared = "shingle" if data["filter"]["kind"] == "prefix" else "feature"
     others = Counter(data.get("records_not_documents", {}))
     lists = summary.lists(output)
@@ -158,7 +158,7 @@ def notes_of(data: Mapping[str, Any], output: str) -> list[Note]:
 
 
 def _tell_clusters(findings: DedupFindings) -> Iterator[str | TextBlock]:
-    """Tell people of the largest clusters, if there are any."""
+    """Describe the largest clusters for people, if there are any."""
     verdicts: NamedVerdicts = findings.verdicts
     if not (largest := verdicts.largest(SHOWN)):
         return
@@ -174,7 +174,7 @@ def _tell_clusters(findings: DedupFindings) -> Iterator[str | TextBlock]:
 
 
 def _tell_losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iterator[str | TextBlock]:
-    """Describe the losses by drops for people, if they were counted: the total, and the largest ones."""
+    """Describe the losses of the drops for people, if they were counted: the total, and the largest ones."""
     if losses is None:
         return
     if not losses["shingles"]:
@@ -191,7 +191,7 @@ def _tell_losses(findings: DedupFindings, losses: dict[str, Any] | None) -> Iter
 
 
 def _tell_where(data: dict[str, Any], output: str) -> Iterator[str]:
-    """Name the files of the documents and the verdicts."""
+    """Name the files with the documents and the verdicts."""
     annotated = data["parameters"]["annotate"]
     if output == STDOUT:
         if data["replaced_bytes"]:
@@ -205,7 +205,7 @@ def _tell_where(data: dict[str, Any], output: str) -> Iterator[str]:
 
 
 def promise(data: dict[str, Any]) -> str:
-    """Say which pairs the filter may have missed, and what a complete one would cost."""
+    """Say which pairs the filter may have missed, and the cost of a complete filter."""
     miss, complete = data["filter"]["miss"], data["complete_filter"]
     if not miss:
         choice = data["filter"]["choice"]
@@ -220,7 +220,7 @@ def promise(data: dict[str, Any]) -> str:
 
 
 def _tell_below(steps: Sequence[Mapping[str, float]], inputs: Sequence[str]) -> str:
-    """Say how many pairs are estimated below the threshold, and which command shows such pairs."""
+    """Say how many pairs are estimated below the threshold, and name the command that shows such pairs."""
     listed = ", ".join(f"{step['pairs']:,.0f} ± {2 * step['error']:,.0f} at {step['low']:g} to {step['high']:g}"
                        for step in reversed(steps))
     return f"Pairs below, estimated: {listed}. To judge some: {shlex.join(['ndcore', 'judge', *inputs, '-o', 'judged'])}"
@@ -238,13 +238,13 @@ def dedup_page(findings: DedupFindings, account: Account) -> str:
         findings.result,
         name=findings.name_document if data["repeated_ids"] else lambda position: str(findings.verdicts.name(position)),
         rejected=data["counts"]["rejected"],
-        notes=[f"{note}." for note in account.notes if note.number and note.what != BARE],  # the result has that one
+        notes=[f"{note}." for note in account.notes if note.number and note.what != BARE],  # the report has that one
         tables=account.tables, parameters=list(words.items()), command=options.command_line,
     ))
 
 
 def _tabulate_thresholds(data: dict[str, Any]) -> list[ReportTable]:
-    """Return the table of thresholds if there are several; the rest of the page is about the lowest."""
+    """Make the table of thresholds if there are several; the rest of the page is about the lowest."""
     lines = data.get("thresholds", [])
     if not lines:
         return []
@@ -257,21 +257,21 @@ def _tabulate_thresholds(data: dict[str, Any]) -> list[ReportTable]:
 
 
 def _tabulate_inputs(title: str, inputs: list[dict[str, Any]]) -> ReportTable:
-    """Return the table of the files that were read."""
+    """Make the table of the files that were read."""
     columns = [column for column in ("read", "rejected", "kept", "dropped") if any(column in line for line in inputs)]
     rows = tuple((line["name"], *(int(line.get(column, 0)) for column in columns)) for line in inputs[:ROWS])
     return ReportTable(title, "What was read.", ("File", *(column.capitalize() for column in columns)), rows, len(inputs))
 
 
 def _tabulate_against(known: dict[str, Any] | None) -> list[ReportTable]:
-    """Return the table of the files of --against, if there are any."""
+    """Make the table of the files of --against, if there are any."""
     if known is None:
         return []
     return [_tabulate_inputs("Compared against", known.get("inputs", [{"name": "saved sketches", "read": known["read"]}]))]
 
 
 def _tabulate_rejected(rejected: list[dict[str, Any]], lists: str) -> list[ReportTable]:
-    """Return the table of rejected documents, if there are any; `lists` says where all of them are."""
+    """Make the table of rejected documents, if there are any; `lists` says where all of them are listed."""
     if not rejected:
         return []
     rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
@@ -283,7 +283,7 @@ def _tabulate_rejected(rejected: list[dict[str, Any]], lists: str) -> list[Repor
 
 
 def documents_of(findings: DedupFindings) -> Table:
-    """Make a row for each document of a deduplication, kept ones too."""
+    """Make a row for each document of a deduplication, kept or dropped."""
     run, places = findings.run, _Places(findings)
     columns = [Column("id", "id"), *places.columns(""), Column("cluster", "integer"), Column("representative", "id"),
                *places.columns("representative_"), *ASSIGNED]
@@ -308,7 +308,7 @@ def pairs_of(findings: DedupFindings) -> Table:
 
 
 class _Places:
-    """The columns that say where documents are: all that the inputs or the documents of --against have."""
+    """The columns for the places of documents: all that the inputs or the documents of --against have."""
 
     def __init__(self, findings: DedupFindings) -> None:
         self.verdicts = findings.verdicts
@@ -317,7 +317,7 @@ class _Places:
         self.kinds = place_columns(archives) if documents else []
 
     def columns(self, prefix: str) -> list[Column]:
-        """Return the columns, with a prefix to their names."""
+        """Return the columns, with a prefix before their names."""
         return [Column(prefix + column.name, column.kind) for column in self.kinds]
 
     def of(self, positions: Ints) -> list[list[Any]]:
@@ -326,7 +326,7 @@ class _Places:
 
 
 def _iterate_documents(findings: DedupFindings, places: _Places, more: list[str]) -> Iterator[list[list[Any]]]:
-    """Yield the columns of `documents_of`, some rows at a time; `more` are the names of the last ones."""
+    """Yield the columns of `documents_of`, some rows at a time; `more` are the names of the last columns."""
     verdicts = findings.verdicts
     for start in range(0, len(verdicts), BATCH):
         positions = np.arange(start, min(start + BATCH, len(verdicts)))
@@ -352,7 +352,7 @@ def _iterate_pairs(findings: DedupFindings, places: _Places) -> Iterator[list[li
 
 
 def _are_numbers(findings: DedupFindings) -> bool:
-    """Tell whether all ids are integers of 64 bits."""
+    """Tell whether all ids are 64-bit integers."""
     return all(
         ids.are_numbers() if isinstance(ids, Ids)
         else all(isinstance(ident, int) and -(2**63) <= ident < 2**63 for ident in ids)

@@ -1,4 +1,4 @@
-"""``ndcore design``: choose the filter for a threshold, or show what a given one does, in numbers and as a curve."""
+"""``ndcore design``: choose the filter for a threshold, or show what a given filter does, in numbers and as a curve."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_design(options: DesignOptions) -> int:
 
 
 def _check_picture(name: str, overwrite: bool) -> OutputFile:
-    """Return the file of the picture. Raises UsageError where it cannot or must not be written."""
+    """Check the file of the picture, and return it. Raises UsageError if it cannot or must not be written."""
     picture = OutputFile(name, "picture", overwrite=overwrite)
     with blame_command():
         checked_format(name)
@@ -47,7 +47,7 @@ def _check_picture(name: str, overwrite: bool) -> OutputFile:
 
 
 def _read_design(options: DesignOptions) -> FilterDesign | None:
-    """Return the filter that the options describe, or None where they describe none."""
+    """Make the filter that the options describe; None if they do not describe one."""
     shapes = {"--groups": options.groups, "--group-size": options.group_size, "--need": options.need}
     named = [name for name, value in shapes.items() if value is not None]
     bounds = {"--miss": options.miss, "--false-candidates": options.false_candidates, "--bytes": options.bytes}
@@ -107,7 +107,7 @@ def _make_account(chosen: FilterDesign, picture: str | None) -> Account:
 
 
 def _list_parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
-    """Return the lines that describe the filter."""
+    """List the lines that describe the filter."""
     used, bits = chosen.groups * chosen.group_size, fingerprint_bits(chosen.documents)
     length = f"2 log2(documents) + 20 = {bits}" + (f", but a feature has {chosen.feature_bits}" if bits > 64 else "")
     return [
@@ -121,7 +121,7 @@ def _list_parameters(chosen: FilterDesign) -> list[tuple[str, str, str]]:
 
 
 def _list_expectations(chosen: FilterDesign) -> list[tuple[str, str, str]]:
-    """Return the lines that describe what the filter does."""
+    """List the lines that describe what the filter does."""
     return [
         ("miss", f"{chosen.miss:.2g}", f"of the pairs at {chosen.threshold:g} are missed, fewer above it"),
         ("half", f"{chosen.half:.3f}", "resemblance at which half of the pairs pass"),

@@ -1,6 +1,6 @@
-"""``--dry-run``: estimate from a sample of the inputs what a run would take. Nothing is written.
+"""``--dry-run``: estimate the costs of a run from a sample of the inputs. Nothing is written.
 
-Files with the same kind and compression make a stratum. A random sample of its files is read, each from its beginning, for
+Files with the same kind and compression form a stratum. A random sample of its files is read, each from its beginning, for
 a time proportional to the size of the stratum. Documents per byte in the sample then estimate the whole: a ratio estimate
 (Cochran, Sampling Techniques, 3rd ed., 1977, chapter 6).
 """
@@ -40,12 +40,12 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.stats.ratio import Range, estimate_total
 from ndcore.text.corpus import TextCorpus
 
-SAMPLING_SECONDS = 2.0  # to read and sketch the sample, about
-MAX_FILES = 24  # to read of a stratum
-SORTING_SECONDS = 1.5e-7  # to sort one feature, and to compare the candidates that it yields
-USUAL_PROCESS = 48 << 20  # bytes of memory, where the system does not tell
-BATCHES = 20 << 20  # bytes of text in batches under way
-CANDIDATES = 64 << 20  # bytes of shingle sets of candidates, until they are spooled
+SAMPLING_SECONDS = 2.0  # approximate time to read and sketch the sample
+MAX_FILES = 24  # most files of a stratum that are read
+SORTING_SECONDS = 1.5e-7  # time to sort one feature, and to compare the candidates that it yields
+USUAL_PROCESS = 48 << 20  # bytes of memory of a process, if the system does not report it
+BATCHES = 20 << 20  # bytes of text in batches in progress
+CANDIDATES = 64 << 20  # bytes of shingle sets of candidates before they are spooled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,17 +56,17 @@ class CostEstimate:
     ----------
     documents, text_bytes : Range
     seconds : Range
-        On this machine, with `threads` threads.
+        Time on this machine, with `threads` threads.
     memory : Range
-        The most bytes at any time.
+        Peak memory in bytes.
     disk : Range
         Bytes of the output; 0 for standard output.
     temporary : Range
-        Bytes of temporary files, beside what --memory moves to disk.
+        Bytes of temporary files, without those due to --memory.
     stored_bytes, files : int
-        The size and the number of all inputs.
+        The total size and the number of the inputs.
     sampled_bytes, sampled_files : int
-        The part of them that was read.
+        The part of the inputs that was read.
     threads : int
     rejected : list of Rejected
         Documents of the sample that could not be read.
@@ -87,19 +87,19 @@ class CostEstimate:
 
 
 class Costs(NamedTuple):
-    """The costs of a command, besides sketching every document once.
+    """The costs of a command, in addition to sketching every document once.
 
     Parameters
     ----------
     memory, disk : callable
-        Bytes, from (documents, stored bytes, bytes of sketches for each document).
+        Return bytes, given (documents, stored bytes, bytes of sketches for each document).
     again : Range
-        How often the inputs are read and tokenised again: from no near-duplicates to nothing but near-duplicates.
+        How often the inputs are read and tokenised again, from no near-duplicates to only near-duplicates.
     entries : float
-        Features or entries that are sorted for each document.
+        Number of features or entries that are sorted for each document.
     sets : callable, optional
-        Bytes of memory and of temporary files that the shingle sets of all documents take, from the numbers of shingles and
-        of documents.
+        Returns the bytes of memory and of temporary files for the shingle sets of all documents, given the numbers of
+        shingles and of documents.
     """
 
     memory: Callable[[float, float, float], float]
@@ -111,7 +111,7 @@ class Costs(NamedTuple):
 
 @dataclasses.dataclass
 class _Sample:
-    """The sampled files of a stratum, each as (stored bytes, documents, bytes of text), and the time for reading them."""
+    """The sampled files of a stratum, each as (stored bytes, documents, bytes of text), and the time to read them."""
 
     read: list[tuple[int, int, int]] = dataclasses.field(default_factory=list)
     reading: float = 0.0
@@ -123,18 +123,18 @@ class _Sample:
 
 
 def dry_run(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs, output: str) -> int:
-    """Estimate and print the costs of a command. The exit code is 0 even where documents would be rejected."""
+    """Estimate and print the costs of a command. Returns the exit code 0, even if documents would be rejected."""
     estimate = _estimate(options, inputs, sketcher, costs)
     account = Account(plain(estimate), _tell(estimate, output, options.on_error))
     if options.json:
         print_json(account.data)
-    else:  # also with --quiet, and on standard output, whose records are not written
+    else:  # also with --quiet, and on standard output, where no records are written
         account.print_text(sys.stdout)
     return 0
 
 
 def _estimate(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, costs: Costs) -> CostEstimate:
-    """Read a sample of the inputs, for about `SAMPLING_SECONDS`, and scale it up.
+    """Read a sample of the inputs for about `SAMPLING_SECONDS`, and scale it up.
 
     Raises UsageError for inputs that cannot be sampled: streams, sketches and collections.
     """
@@ -158,7 +158,7 @@ def _estimate(options: DocumentOptions, inputs: Inputs, sketcher: Sketcher, cost
 
 
 def _take_sample(options: DocumentOptions, files: list[tuple[Source, int]], sketcher: Sketcher, seconds: float) -> _Sample:
-    """Read a sample of files. At least one batch of the first file is read, however long that takes."""
+    """Read a sample of files. At least one batch of the first file is read, even if that takes longer."""
     sample = _Sample()
     chosen = random.Random(1).sample(files, min(MAX_FILES, len(files)))
     sample.complete = len(chosen) == len(files)
@@ -204,7 +204,7 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
 
 
 def _sketch(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
-    """Sketch a batch as a run would: signatures together with digests."""
+    """Sketch a batch in the way of a run: signatures together with digests."""
     if isinstance(sketcher, MinHasher):
         return sketch_corpus(TextCorpus(batch), sketcher, threads=threads, report=resolve(None))[0]
     return sketcher.sketch_many(batch, threads=threads)
@@ -226,7 +226,7 @@ def _scale_up(
         sample, stored = samples[key], sum(size for _, size in files)
         seen = sum(read for read, _, _ in sample.read)
         factor = stored / seen if seen else 1.0
-        if key[0] in WHOLE:  # files are counted, not estimated
+        if key[0] in WHOLE:  # each file is a document: counted, not estimated
             rejected = len(sample.rejected) / max(1, len(sample.read))
             readable = len(files) * (1 - rejected)
             documents = Range(readable, readable)
@@ -259,15 +259,15 @@ def _scale_up(
 
 
 def _estimate_total(sample: _Sample, stored: int, column: int) -> Range:
-    """Estimate a column for all stored bytes; it is exact where everything was read."""
+    """Estimate a column for all stored bytes; it is exact if everything was read."""
     return estimate_total([(part[0], part[column]) for part in sample.read], stored, sample.complete)
 
 
 def _measure_process() -> int:
-    """Return the peak memory of this process: before anything is read, mostly its modules."""
+    """Measure the peak memory of this process: mostly its modules, before anything is read."""
     with contextlib.suppress(OSError), Path("/proc/self/status").open(encoding="ascii", errors="replace") as file:
         for line in file:
-            if line.startswith("VmHWM:"):  # getrusage starts from the peak of the parent process
+            if line.startswith("VmHWM:"):  # getrusage would include the peak of the parent process
                 return 1024 * int(line.split()[1])
     return USUAL_PROCESS
 
@@ -276,7 +276,7 @@ def _measure_process() -> int:
 
 
 def _tell(estimate: CostEstimate, output: str, on_error: str) -> Iterator[str | TextBlock]:
-    """Describe the costs of the run for people, and the documents that could not be read."""
+    """Describe for people the costs of the run, and the documents that could not be read."""
     rejected = estimate.rejected
     whole = estimate.sampled_bytes >= estimate.stored_bytes
     share = "all of it" if whole else f"{estimate.sampled_bytes / max(1, estimate.stored_bytes):.0%} of it"

@@ -1,4 +1,4 @@
-"""Where the command ``ndcore`` begins: Ctrl-C is heard before anything that takes time is imported."""
+"""The entry point of the command ``ndcore``: Ctrl-C works before slow modules are imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MESSAGE = "ndcore: interrupted; nothing was written\n"
 
 def main() -> int:
     """Run the command of ``sys.argv``, as `ndcore.cli.main.main` does, and return its exit code."""
-    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in the background of a shell
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # False for a job in the background of a shell
     if heard:
         signal.signal(signal.SIGINT, _end)
     from ndcore.cli.main import main as run
@@ -23,13 +23,13 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return run()
-    except KeyboardInterrupt:  # before its own handler was there
+    except KeyboardInterrupt:  # raised before the command set its own handler
         sys.stderr.write(_MESSAGE)
         return _INTERRUPTED
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """End the process at once: no work was begun, and an exception would be raised in the middle of an import."""
+    """End the process at once: no work was begun, and an exception would interrupt an import."""
     try:
         os.write(2, _MESSAGE.encode())
     finally:

@@ -1,4 +1,4 @@
-"""``ndcore hamming``: files of fingerprints, an index of them, and fingerprints within a few bits of each other."""
+"""``ndcore hamming``: read files of fingerprints, index them, and find fingerprints within a few bits of each other."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text"
 
 
 class FingerprintColumns(NamedTuple):
-    """The place of fingerprints and ids in a file.
+    """The format of a file of fingerprints, and the columns of fingerprints and ids.
 
     Attributes
     ----------
     format : one of FINGERPRINT_FORMATS, or None
-        None: the suffix of the file decides; raw where it has none of SUFFIXES. In text, numbers with 0x are hexadecimal.
+        None: the suffix of the file decides; raw if it is not in SUFFIXES. In text, numbers with 0x are hexadecimal.
     fingerprint, id : str or None
         A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
     """
@@ -68,7 +68,7 @@ class FingerprintColumns(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """Fingerprints of a file; their ids, or None; the recipe that made them, or None where the file does not say."""
+    """The fingerprints of a file; their ids, or None; their recipe, or None if the file does not have it."""
 
     fingerprints: UInts
     ids: list[Any] | None = None
@@ -81,7 +81,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
     Raises
     ------
     UsageError
-        The file does not have the columns asked for, or cannot be mapped.
+        The file lacks a requested column, or cannot be mapped.
     ValueError, DocumentError
         The content is not fingerprints; the message names the place.
     """
@@ -102,7 +102,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
 
 
 def _choose_kind(path: str, column: FingerprintColumns) -> str:
-    """Return how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
+    """Choose how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
     if column.format is not None:
         return column.format
     if path == STDIN:
@@ -111,7 +111,7 @@ def _choose_kind(path: str, column: FingerprintColumns) -> str:
 
 
 def _map_raw(path: str, column: FingerprintColumns) -> UInts:
-    """Map a file whose format is raw, or not known."""
+    """Map a file whose format is raw or unknown."""
     if column.format == "raw":
         return mapped_raw(path)
     try:
@@ -121,7 +121,7 @@ def _map_raw(path: str, column: FingerprintColumns) -> UInts:
 
 
 def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
-    """Yield the fingerprints of a file of any size: arrays mapped whole, Parquet about ROWS at a time, text read whole."""
+    """Yield the fingerprints of a file of any size: arrays are mapped, text is read whole, Parquet about ROWS at a time."""
     if _choose_kind(path, column) != "parquet":
         yield load(path, column).fingerprints
         return
@@ -136,7 +136,7 @@ def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
 
 
 def parse_fingerprint(number: str, kind: str = "text") -> int:
-    """Parse a fingerprint; ValueError where it is not one. kind: hex, decimal, or text (hexadecimal where it has 0x)."""
+    """Parse a fingerprint. Raises ValueError. kind: hex, decimal, or text (hexadecimal if it begins with 0x)."""
     digits = number.strip()
     hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
     if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
@@ -152,7 +152,7 @@ def parse_fingerprint(number: str, kind: str = "text") -> int:
 
 
 def is_saved(path: str, kind: str = INDEX) -> bool:
-    """Tell whether a file is of a kind of ndcore's own: a saved `HammingIndex`, or sketches."""
+    """Tell whether a file is of a given kind of ndcore: a saved `HammingIndex`, or sketches."""
     return path != STDIN and kind_of(path) == kind
 
 
@@ -178,7 +178,7 @@ def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
 
 
 def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
-    """Return the ids of a column. Raises ValueError where they cannot be ids."""
+    """Convert a column to ids. Raises ValueError for values that cannot be ids."""
     try:
         as_ids(listed)
     except TypeError as error:
@@ -187,7 +187,7 @@ def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
 
 
 def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
-    """Yield fingerprints and ids, if there is a column of them, of a Parquet file, some rows at a time."""
+    """Yield the fingerprints and, if there is a column of them, the ids of a Parquet file, some rows at a time."""
     source = Source(path, path, path, "parquet", "", path, "")
     with ParquetFile(source) as file:
         names = _choose_columns(path, column, file.schema.names)
@@ -198,7 +198,7 @@ def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts
 
 
 def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
-    """Return the name of the column of fingerprints, then the name of the column of ids if there is one."""
+    """Choose the column of fingerprints, and the column of ids if there is one; return their names."""
     chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
     there = ", ".join(names) or "none"
     if chosen is None:
@@ -212,7 +212,7 @@ def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> 
 
 
 def _check_values(path: str, name: str, values: Any) -> UInts:
-    """Return a Parquet column as fingerprints. Raises ValueError for other types and for nulls."""
+    """Convert a Parquet column to fingerprints. Raises ValueError for other types and for nulls."""
     if values.null_count or str(values.type) not in ("uint64", "int64"):
         nulls = " with nulls" if values.null_count else ""
         raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
@@ -241,14 +241,14 @@ def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
 
 
 def _open_text(path: str) -> TextIO:
-    """Open a file as UTF-8, without the byte order mark that some programs begin it with."""
+    """Open a file as UTF-8, skipping a byte order mark."""
     if path == STDIN:
         return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
     return Path(path).open(encoding="utf-8-sig")
 
 
 def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number, fields) of the lines that are not empty; tabs, else commas, else blanks separate the fields."""
+    """Yield (number, fields) of the lines that are not empty; fields are separated by tabs, else commas, else blanks."""
     number = 0
     try:
         for number, line in enumerate(lines, 1):
@@ -261,7 +261,7 @@ def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
 
 
 def _parse_position(option: str, name: str | None) -> Any:
-    """Return the position of a column from its number in an option; None where it is not given."""
+    """Convert the number of a column in an option to its position; None if it is not given."""
     if name is None:
         return None
     if not (name.isascii() and name.isdigit() and int(name) > 0):
@@ -274,18 +274,18 @@ DISTANCE, BITS = 3, 64  # defaults
 
 
 def check_search(max_distance: int, bits: int) -> None:
-    """Raise UsageError where every fingerprint lies within the distance."""
+    """Raise UsageError if every fingerprint is within the distance."""
     if max_distance >= bits:
         raise UsageError(f"--max-distance {max_distance} of --bits {bits}: every fingerprint is that near; ask for less")
 
 
 def columns_of(options: FingerprintOptions) -> FingerprintColumns:
-    """Return the place of fingerprints and ids in a file."""
+    """Make the `FingerprintColumns` of the options."""
     return FingerprintColumns(options.format, options.field, options.id_field)
 
 
 def open_index(path: str) -> HammingIndex:
-    """Open a saved index; UsageError where there is none."""
+    """Open a saved index. Raises UsageError for another file."""
     if not Path(path).exists():
         raise UsageError(f"there is no {path}")
     if not is_saved(path):
@@ -314,7 +314,7 @@ def run_query(options: HammingQueryOptions) -> int:
 
 
 def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
-    """Raise RecipeMismatch where both are known and differ."""
+    """Raise RecipeMismatch if both recipes are known and differ."""
     if ours is not None and theirs is not None:
         ours.check(theirs, "simhashes")
 
@@ -352,7 +352,7 @@ def run_join(options: HammingJoinOptions) -> int:
 
 
 def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
-    """Match the queries with a saved index, with simhashes, or with a file of fingerprints piece by piece."""
+    """Match the queries with a saved index, with simhashes, or with a file of fingerprints in pieces."""
     def matches_in(collection: Any) -> Matches:
         """Join the queries with one collection."""
         return hamming_join(queries.fingerprints, collection, options.max_distance, bits=options.bits,
@@ -385,7 +385,7 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
 
 
 def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Iterable[Any] | None) -> None:
-    """Print the columns as lines with tabs, or as one JSON object a line; `names` are printed for positions of queries."""
+    """Print the columns separated by tabs, or each row as JSON; `names` are printed for the positions of queries."""
     columns: dict[str, Any] = dict(zip(result._fields, result, strict=True))
     if names is not None:
         listed = list(names)
@@ -401,7 +401,7 @@ def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Ite
 
 
 def _list_column(column: Any) -> list[Any]:
-    """Return a column as a list; bytes are decoded."""
+    """Convert a column to a list; bytes are decoded."""
     listed = column if isinstance(column, list) else column.tolist()
     return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
 
@@ -416,7 +416,7 @@ def run_build(options: HammingBuildOptions) -> int:
     check(inputs=[options.input])
     check_search(options.max_distance, options.bits)
     with Staging(options.output):
-        check()  # another job may have ended
+        check()  # another job may have written the output meanwhile
         read = load(options.input, columns_of(options))
         plan = _plan_tables(options, len(read.fingerprints))
         index = HammingIndex(
@@ -432,7 +432,7 @@ def run_build(options: HammingBuildOptions) -> int:
 
 
 def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
-    """Choose the tables for `count` fingerprints: "auto", or a plan where the options bound it."""
+    """Choose the tables for `count` fingerprints: "auto", or a plan within the bounds of the options."""
     if options.tables is None and options.memory is None:
         return "auto"
     with blame_command():

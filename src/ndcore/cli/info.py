@@ -27,7 +27,7 @@ def run_info(options: InfoOptions) -> int:
 
 
 def _describe_installation() -> Account:
-    """Describe the installation; the version of a package that is missing is None."""
+    """Describe the installation; the version of a missing package is None."""
     versions: dict[str, str | None] = dict.fromkeys(EXTRAS)
     for package in EXTRAS:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -76,7 +76,7 @@ def _describe_sketches(path: str) -> Account:
 
 
 def _flatten(parameters: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the parameters of a recipe as dotted names and printed values; a set is its words."""
+    """Yield the parameters of a recipe as dotted names and printed values; a set is printed as its words."""
     for name, value in parameters.items():
         if isinstance(value, dict) and all(item is True for item in value.values()):
             yield f"{prefix}{name}", printable(" ".join(value), 60)

@@ -1,4 +1,4 @@
-"""The inputs of a command: files, saved sketches, one document by its name, and how documents become shingles."""
+"""Read the inputs of a command: files, saved sketches, single documents, and the options of shingles."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ RECORD_FORMATS = "of JSON, CSV, Parquet, Arrow"
 
 
 def text_field(options: RecordOptions) -> str | list[str]:
-    """Return the name of the field that holds the text, or the names of several."""
+    """Return the name of the text field, or the names of several."""
     named = options.text_field or ["text"]
     return named[0] if len(named) == 1 else named
 
 
 def text_form(options: RecordOptions) -> TextForm:
-    """Return the options of text: its encoding, and the delimiter of tables."""
+    """Make the form of text from the options: its encoding, and the delimiter of tables."""
     return TextForm(options.encoding or "", options.delimiter or "")
 
 
@@ -80,13 +80,13 @@ def find_inputs(
     groups : tuple
         Paths, and the kinds of ndcore's own files that are accepted among them.
     unit : str, optional
-        Unit of the shingles, where the options do not have it. byte: files that are not text are documents too.
+        The unit of the shingles, if the options do not have it. byte: files that are not text are documents too.
 
     Raises
     ------
     UsageError
-        Standard input is named twice, inputs of two groups overlap, or a pattern includes nothing. A pattern that
-        excludes nothing is reported on standard error. `find` raises for the rest.
+        Standard input is named twice, inputs of two groups overlap, or a pattern includes nothing. A pattern that excludes
+        nothing is only reported on standard error. Also raised by `find`.
     """
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
@@ -103,7 +103,7 @@ def find_inputs(
 
 
 def refuse_bare(option: str, sources: Sequence[Source]) -> None:
-    """Raise UsageError where an option names a field, and a document is a whole file, which has none."""
+    """Raise UsageError if an option names a field but a document is a whole file, which has no fields."""
     whole = next((source for source in sources if source.kind in BARE), None)
     if whole is not None:
         kind = "an HTML" if whole.kind == "html" else "a text"
@@ -111,13 +111,13 @@ def refuse_bare(option: str, sources: Sequence[Source]) -> None:
 
 
 def refuse_stdin_twice(paths: Sequence[str]) -> None:
-    """Raise UsageError where standard input is named twice."""
+    """Raise UsageError if standard input is named twice."""
     if list(paths).count(STDIN) > 1:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
 def open_documents(options: ReadingOptions, inputs: Inputs, **more: Any) -> FileDocuments:
-    """Open documents to be read as the options say; `more` are other parameters of `FileDocuments`, or replace these."""
+    """Open documents with the options for reading; `more`: parameters of `FileDocuments`, which take precedence."""
     reading = {
         "text_field": text_field(options),
         "id_field": options.id_field or "id",
@@ -131,7 +131,7 @@ def open_documents(options: ReadingOptions, inputs: Inputs, **more: Any) -> File
 
 
 def refuse_nothing_read(documents: FileDocuments, path: str) -> None:
-    """Raise DocumentError where no document was read; `path` is the first input."""
+    """Raise DocumentError if no document was read; `path` is the first input."""
     if not documents.read and documents.ignored:
         raise nothing_to_read(path, documents.ignored)
     error = only_rejected(documents)
@@ -140,7 +140,7 @@ def refuse_nothing_read(documents: FileDocuments, path: str) -> None:
 
 
 def only_rejected(documents: FileDocuments) -> DocumentError | None:
-    """Return the error that every document was rejected, or None."""
+    """Return an error if every document was rejected, else None."""
     if len(documents) or not documents.rejected:
         return None
     first, others = documents.rejected[0], len(documents.rejected) - 1
@@ -152,7 +152,7 @@ def only_rejected(documents: FileDocuments) -> DocumentError | None:
 
 
 def ranking_of(keep: tuple[str, str]) -> RankingField | None:
-    """Return the field of --keep that ranks the documents; None where another rule does."""
+    """Return the field of --keep that ranks the documents; None for another rule."""
     field, order = keep
     return RankingField(field, order == "desc") if order else None
 
@@ -164,14 +164,14 @@ def say_how_ordered(ranking: RankingField | None) -> None:
 
 
 def ids_of(collection: FileDocuments | Sketches) -> Sequence[str | int] | Ids:
-    """Return the ids of documents or sketches; positions where sketches were saved without ids."""
+    """Return the ids of documents or sketches; positions for sketches that were saved without ids."""
     if isinstance(collection, FileDocuments):
         return collection.ids
     return range(len(collection)) if collection.ids is None else collection.ids
 
 
 def count_repeated(collection: FileDocuments | Sketches) -> int:
-    """Count the documents with the id of an earlier one."""
+    """Count the documents whose id an earlier document has."""
     if isinstance(collection, FileDocuments):
         return collection.ids.repeated()
     ids = ids_of(collection)
@@ -179,7 +179,7 @@ def count_repeated(collection: FileDocuments | Sketches) -> int:
 
 
 def uniform(ids: Ids) -> Iterator[Any]:
-    """Iterate over the ids in a form that can be saved: all integers of 64 bits, or all strings."""
+    """Iterate over the ids in a form that can be saved: all 64-bit integers, or all strings."""
     return iter(ids) if ids.are_numbers() else map(str, ids)
 
 
@@ -187,7 +187,7 @@ def uniform(ids: Ids) -> Iterator[Any]:
 
 
 def all_sketches(sources: Sequence[Source], what: str) -> bool:
-    """Tell whether all inputs are saved sketches or collections; raise UsageError where only some are."""
+    """Tell whether the inputs are saved sketches or collections. Raises UsageError if only some are."""
     saved = [source for source in sources if source.kind in (SKETCHES, COLLECTION)]
     if saved and len(saved) < len(sources):
         raise UsageError(f"{what} mixes documents and saved sketches ({saved[0].path}); sketch all of it, or none")
@@ -195,7 +195,7 @@ def all_sketches(sources: Sequence[Source], what: str) -> bool:
 
 
 def load_sketches(paths: Sequence[str]) -> Sketches:
-    """Load the sketches of several files, one after another. Raises RecipeMismatch where they cannot be compared."""
+    """Load and concatenate the sketches of several files. Raises RecipeMismatch if they cannot be compared."""
     sketches = load(paths[0])
     for path in paths[1:]:
         sketches = sketches.concat(load(path))
@@ -203,14 +203,14 @@ def load_sketches(paths: Sequence[str]) -> Sketches:
 
 
 def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: Any) -> tuple[Shingling, dict[str, Any]]:
-    """Choose the shingling, and the numbers of a sketcher: as of saved sketches or weights, else by the options.
+    """Choose the shingling and the numbers of a sketcher: from saved sketches or weights, else from the options.
 
     Parameters
     ----------
     saved : sequence
         Sketches or weights that the sketcher must agree with. None: the options decide.
     numbers : optional
-        Options of the sketcher, as `num_perm` and `seed`; None where one was not given.
+        Options of the sketcher, such as `num_perm` and `seed`; None for an option that was not given.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
     Raises
     ------
     UsageError
-        The options differ from the saved recipe, or no shingling is like that.
+        The options differ from the saved recipe, or do not make a valid shingling.
     """
     given = {"unit": options.unit, "width": options.width, "normalize": options.normalize}
     if not saved:
@@ -248,9 +248,9 @@ WithSettings = TypeVar("WithSettings", bound=SettingsOptions)
 
 
 def with_settings(options: WithSettings, caller: str) -> WithSettings:
-    """Add the settings of --settings to options; UsageError where they are not accepted, or something is said twice.
+    """Add the settings of --settings to options. Raises UsageError if they are not accepted, or repeat an option.
 
-    caller: who takes them, as of `load_settings`.
+    caller: as for `load_settings`.
     """
     if options.settings is None:
         return options
@@ -261,12 +261,12 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
     if hasattr(options, "thresholds"):
         taken["thresholds"] = (taken.pop("threshold"),)
     elif taken.get("filter") == "auto":
-        del taken["filter"]  # the command has no choice
+        del taken["filter"]  # the command has no choice of filters
     return replace(options, **taken)
 
 
 def make_shingling(**parameters: Any) -> Shingling:
-    """Make a Shingling of the parameters that are not None. Raises UsageError where there is none."""
+    """Make a Shingling from the parameters that are not None. Raises UsageError if they are not valid."""
     with blame_command():
         return Shingling(**{name: value for name, value in parameters.items() if value is not None})
 
@@ -289,7 +289,7 @@ def load_document(
     name : str
         LINE is the number of a line, a row or a record, from 1 on.
     unit : str, optional
-        Unit of the shingles: a document that is not text can be loaded as bytes only.
+        The unit of the shingles: a document that is not text can only be loaded as bytes.
     advice : str
         Ends the message about a file that is not text.
     named_by : (str, str)
@@ -316,7 +316,7 @@ def load_document(
 
 
 def path_of(name: str) -> str:
-    """Return the file of a document: the name itself, or without the line or id of a record."""
+    """Return the file of a document: its name without the line or id of a record."""
     record = _split_name(name)
     return name if record is None else record[0]
 
@@ -377,7 +377,7 @@ def _load_whole(name: str, unit: str | None, options: RecordOptions, advice: str
 
 
 def _refuse(name: str, problem: str, advice: str) -> None:
-    """Raise DocumentError where there is a problem."""
+    """Raise DocumentError if there is a problem."""
     if problem:
         raise DocumentError(name, None, f"{problem}{advice}")
 
@@ -415,7 +415,7 @@ def _find_record(path: str, wanted: str | int, options: RecordOptions, named_by:
         raise DocumentError(path, None, f"{len(records):,} records have the id {wanted!r}; name one of them: {names}")
     unread = next((item for item in documents.rejected if item.number == wanted or not examples), None)
     if unread is not None:
-        raise DocumentError(str(Place(unread.path, unread.number)), None, unread.reason)  # no number: --on-error has no part
+        raise DocumentError(str(Place(unread.path, unread.number)), None, unread.reason)  # not for --on-error
     if isinstance(wanted, int):
         raise DocumentError(path, None, f"no document is at line, row or record {wanted}")
     raise DocumentError(path, None, f"no record has the id {wanted!r}; ids are like {examples}")

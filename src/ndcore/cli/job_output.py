@@ -1,4 +1,4 @@
-"""The directory in which a long run keeps its work, so that the same command resumes it after an interruption."""
+"""The directory for the finished work of a long run, so that the same command resumes it after an interruption."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ndcore.storage.job_description import REPEATS, JobDescription, OtherJob
 
 
 def unfinished_beside(output: str) -> Path:
-    """Name the directory beside an output for the work of a run that can be resumed."""
+    """Name the directory beside an output for the work of a resumable run."""
     place = Path(output) if Path(output).name.strip(".") else Path(output).resolve()
     return Path(f"{place}.unfinished")
 
@@ -29,13 +29,14 @@ def unfinished_beside(output: str) -> Path:
 class JobOutput:
     """The directory of one run.
 
-    An interrupted run leaves its finished work there, and the same command resumes it. A description in the directory tells
-    whether the work is of the same command: it has the same `source`, that is inputs, how they are read, and options.
+    An interrupted run leaves its finished work there, and the same command resumes it. The description in the directory
+    shows whether the work belongs to the same command: it has the same `source`, that is the same inputs, options, and ways
+    to read them.
 
     Attributes
     ----------
     name : str
-        As the user gave it.
+        The name as given by the user.
     source : dict or None
         The source of this run; None until it has claimed the directory.
     others : str
@@ -45,18 +46,18 @@ class JobOutput:
     others = "{name} {fault}"
 
     def __init__(self, name: str, overwrite: bool, outcome: Outcome, description: JobDescription) -> None:
-        """Name the directory, and check and write nothing yet."""
+        """Name the directory, without checking or writing anything yet."""
         self.name, self.path, self.overwrite, self.outcome = name, Path(name), overwrite, outcome
         self.description = description
         self.source: dict[str, Any] | None = None
 
     def claim(self, source: dict[str, Any]) -> None:
-        """Take the directory for this run; with ``--overwrite``, remove the work of another run, or of a finished one."""
+        """Claim the directory for this run; with ``--overwrite``, remove the work of another or a finished run."""
         source = json.loads(json.dumps(source))
         if self.overwrite and self.description.is_in(self.path):
             try:
                 goes_on = self._goes_on(self.description.read(self.path), source)
-            except ValueError:  # damaged, or of a newer format
+            except ValueError:  # damaged, or in a newer format
                 goes_on = False
             if not goes_on:
                 self.remove()
@@ -68,7 +69,7 @@ class JobOutput:
 
     @contextlib.contextmanager
     def refuse_others(self) -> Iterator[None]:
-        """Raise UsageError where the directory holds something else; say how to replace it where it holds another job."""
+        """Raise UsageError if the directory holds something else; for another job, say how to replace it."""
         try:
             yield
         except FileExistsError as error:
@@ -78,7 +79,7 @@ class JobOutput:
             raise
 
     def remove(self) -> None:
-        """Remove the directory, if it is there. Raises BlockingIOError where another process works in it."""
+        """Remove the directory, if it exists. Raises BlockingIOError if another process uses it."""
         if self.path.is_dir():
             with self.description.alone(self.path):
                 self.description.remove(self.path)
@@ -88,7 +89,7 @@ class JobOutput:
         """Tell `main`, at an interruption or an error, what the same command can resume."""
         try:
             yield
-        except BlockingIOError:  # another process works there
+        except BlockingIOError:  # another process uses it
             raise
         except (KeyboardInterrupt, MemoryError, OSError, DocumentError) as error:
             if self.source is not None and self.description.is_in(self.path):
@@ -96,7 +97,7 @@ class JobOutput:
             raise
 
     def _describe_rest(self, error: BaseException) -> str:
-        """Return the message about the work that is left; remove the directory if no step was finished.
+        """Return the message about the remaining work; remove the directory if no step was finished.
 
         The message is empty for work of another source, or with a damaged description: this run did not make it.
         """
@@ -123,7 +124,7 @@ class JobOutput:
 
 
 def stamps_of(inputs: Inputs) -> list[list[Any]]:
-    """Describe each source: a file by size and date; a stream, which has been copied, by a digest."""
+    """Describe each source: a file by its size and date, and a stream, which has been copied, by a digest."""
     stamps: list[list[Any]] = []
     for source in inputs.sources:
         if not source.location:  # a stream that is not a document
@@ -137,7 +138,7 @@ def stamps_of(inputs: Inputs) -> list[list[Any]]:
 
 
 def stamp(file: Path) -> list[int]:
-    """Return size and modification time of a file."""
+    """Return the size and the modification time of a file."""
     status = file.stat()
     return [status.st_size, status.st_mtime_ns]
 
@@ -152,7 +153,7 @@ def reading_of(options: FieldOptions) -> dict[str, Any]:
 
 Value = TypeVar("Value")
 
-# Options that decide what is found.
+# Options that affect the result of the search.
 DECIDING = ("min_tokens", "unit", "normalize", "stop_words", "min_copies", "max_copies", "keep", "by")
 
 
@@ -162,18 +163,18 @@ class UnfinishedSearch(JobOutput):
     others = "{name}, where an interrupted run leaves its work, {fault}; give another OUTDIR, or remove it yourself"
 
     def __init__(self, output: str, overwrite: bool, outcome: Outcome) -> None:
-        """Name the directory of an output, and check and write nothing yet."""
+        """Name the directory for an output, without checking or writing anything yet."""
         super().__init__(str(unfinished_beside(output)), overwrite, outcome, REPEATS)
         self._futile = False
 
     def begin(self, options: DocumentOptions, inputs: Sequence[Inputs], documents: Sequence[FileDocuments]) -> WorkPlace:
-        """Copy streams, and take the directory for a search with these options.
+        """Copy streams, and claim the directory for a search with these options.
 
         Parameters
         ----------
         options : RepeatsOptions
         inputs : sequence of Inputs
-            What is searched, what --against names, and what --exceptions names.
+            The inputs of the search, of --against, and of --exceptions.
         documents : sequence of FileDocuments
             The documents of each of the inputs.
         """
@@ -185,7 +186,7 @@ class UnfinishedSearch(JobOutput):
         return WorkPlace(self.path, self.source)
 
     def watch(self, values: Callable[[], Value]) -> Callable[[], Value]:
-        """Return `values` as a function that notes whether they were refused: then the same command would fail again."""
+        """Wrap `values` so that it is recorded whether they were refused; the same command would then fail again."""
 
         def answer() -> Value:
             self._futile = True
@@ -197,7 +198,7 @@ class UnfinishedSearch(JobOutput):
 
     @contextlib.contextmanager
     def say_what_is_left(self) -> Iterator[None]:
-        """Tell `main` what can be resumed, as the base class does; remove everything where values were refused."""
+        """Tell `main` what can be resumed, like the base class; if values were refused, remove everything."""
         try:
             with super().say_what_is_left():
                 yield
@@ -207,7 +208,7 @@ class UnfinishedSearch(JobOutput):
             raise
 
     def refuse_nothing(self, documents: FileDocuments, path: str) -> None:
-        """Raise DocumentError as `refuse_nothing_read` does, and remove the search."""
+        """Raise DocumentError like `refuse_nothing_read`, and remove the search."""
         try:
             refuse_nothing_read(documents, path)
         except DocumentError:

@@ -82,7 +82,7 @@ def _serve(session: Session, options: JudgeOptions) -> None:
 
 
 def ask(session: Session, person: str, answers: TextIO, stream: TextIO) -> None:
-    """Ask in a terminal until there is no more answer, or no more pair."""
+    """Ask in a terminal until there are no more answers or no more pairs."""
     question = session.next(person)
     while question is not None:
         _show(question, stream)

@@ -1,6 +1,6 @@
 """The command ``ndcore``: arguments, exit codes, and messages instead of tracebacks.
 
-Exit codes: 0 done, 1 an input or an output is at fault, 2 the command is at fault, 128 + signal when interrupted.
+Exit codes: 0 success, 1 a problem with an input or an output, 2 a wrong command, 128 + signal if interrupted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ndcore.storage.disk_space import FULL  # takes a third of the time of --version
 
         if not error.filename and error.errno in (*FULL, errno.EBADF, errno.EIO):
-            error.filename = "standard output"  # every other place is named where it is written
+            error.filename = "standard output"  # all other outputs are named where they are written
         place = f"{error.filename}: " if error.filename else ""
         return _report(f"{place}{error.strerror or error}", 1, arguments.outcome)
     except MemoryError:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Open what a shell closed: standard input and output so that they fail, standard error so that nothing is written.
+    """Open streams that a shell closed: standard input and output such that they fail, standard error to write nothing.
 
     Otherwise the first file that a command opens would be its standard output.
     """
@@ -86,7 +86,7 @@ def _open_closed_streams() -> None:
 
 
 def _fill(number: int, flags: int) -> int:
-    """Open nothing under the number of a closed stream, where no file has it yet, and return the number."""
+    """Open the null device under the number of a closed stream, if it is free, and return the number."""
     opened = os.open(os.devnull, flags)
     with contextlib.suppress(OSError):
         os.fstat(number)
@@ -97,7 +97,7 @@ def _fill(number: int, flags: int) -> int:
 
 
 def _drop_unwritable() -> None:
-    """Drop buffered output that standard output refuses, so that Python does not write it again at its end."""
+    """Drop buffered output that standard output refuses, so that Python does not write it again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -108,7 +108,7 @@ def _drop_unwritable() -> None:
 
 
 def _report(message: str, code: int, outcome: Outcome | None = None) -> int:
-    """Print a message and, on its own line, the outcome of the command if it has a message; return the exit code."""
+    """Print a message and, on a line of its own, the message of the outcome if there is one; return the exit code."""
     lines = [printable(line) for line in f"ndcore: {message}".splitlines()]
     if outcome is not None and outcome.message:
         lines.append(printable(f"ndcore: {outcome.message}"))
@@ -117,7 +117,7 @@ def _report(message: str, code: int, outcome: Outcome | None = None) -> int:
 
 
 class _Stopped(KeyboardInterrupt):
-    """Raised when a signal asks the process to end."""
+    """A signal asks the process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class _Stopped(KeyboardInterrupt):
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     for name in _STOPPING:
-        signal.signal(name, signal.SIG_IGN)  # let what was begun be removed
+        signal.signal(name, signal.SIG_IGN)  # so that unfinished output can be removed
     raise _Stopped(number)
 
 
@@ -141,7 +141,7 @@ def _watch_signals() -> Iterator[None]:
         return
     before = [(number, signal.getsignal(number)) for number in _STOPPING]
     for number, handler in before:
-        if handler is not signal.SIG_IGN:  # nohup
+        if handler is not signal.SIG_IGN:  # it is ignored under nohup
             signal.signal(number, _stop)
     try:
         yield

@@ -28,7 +28,7 @@ FINGERPRINT_FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
 
 
 class TokenOptions(Options):
-    """The options of tokens; None where one was not given."""
+    """The options of tokens; None for an option that was not given."""
 
     unit: str | None = option(SHINGLES, "kind of token (default word)", choices=UNITS)
     normalize: str | None = option(SHINGLES,
@@ -65,7 +65,7 @@ class SeedOptions(Options):
 
 
 class RecordOptions(Options):
-    """Where the text and the id of a record are, and how files are read; None where an option was not given."""
+    """The fields of text and id, and how files are read; None for an option that was not given."""
 
     text_field: list[str] | None = option(INPUT,
         "field of a record that holds the text (default text). Repeatable: the texts of all fields are joined",
@@ -118,7 +118,7 @@ class RunOptions(Options):
 
 
 class ReadingOptions(FieldOptions, RunOptions):
-    """Which documents are read, and how."""
+    """The choice of documents, and how they are read."""
 
 
 class DocumentOptions(TokenOptions, ReadingOptions):
@@ -158,7 +158,7 @@ class ChangeOptions(StoreOptions):
 
 
 class FingerprintOptions(RunOptions):
-    """The options of a command that reads fingerprints: where they are in the file, and how to run."""
+    """The options of a command that reads fingerprints: their columns in the file, and how to run."""
 
     json: bool
     format: str | None = option(INPUT, "format of the file (default: by its suffix)", choices=FINGERPRINT_FORMATS)

@@ -1,6 +1,6 @@
 """The outputs of a command: standard output as bytes, the page of ``--report``, and columns that its tables share.
 
-`files.table_files` has the formats of tables.
+The formats of tables are in `files.table_files`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ndcore.files.sources import starts_with
 from ndcore.files.table_files import Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
 
-# The columns about a document in its cluster, of every table of documents.
+# The columns of every table of documents about a document in its cluster.
 ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("cluster_size", "integer")]
 
 
@@ -31,7 +31,7 @@ def standard_output(json: bool, instead: str) -> IO[bytes]:
     Raises
     ------
     UsageError
-        With --json, the account would go there too (`instead` ends the message); or standard output takes text only.
+        With --json, the account would go there too (`instead` ends the message); or standard output accepts only text.
     """
     if json:
         raise UsageError(f"--json and -o - both write to standard output; {instead}, or leave --json out")
@@ -53,7 +53,7 @@ class PageFile(OutputFile):
 
 
 def report_file(path: str | None, overwrite: bool, inputs: Sequence[str], output: str | None = None) -> PageFile | None:
-    """Check that the page of --report can be written, and that nothing is lost by it; return None without --report.
+    """Check that the page of --report can be written without losing anything; return None without --report.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ def report_file(path: str | None, overwrite: bool, inputs: Sequence[str], output
 
 
 def place_columns(archives: bool) -> list[Column]:
-    """Return the columns of a table that say where a document is; in archives the offset and the date too."""
+    """Return the columns of a table for the place of a document; with archives, also the offset and the date."""
     columns = [Column("file", "string"), Column("line", "integer")]
     return columns + ([Column("offset", "integer"), Column("date", "time")] if archives else [])
 
 
 class NamedDocuments:
-    """The columns of a table that name documents: the id, and where the document is.
+    """The columns of a table that identify documents: the id, and the place.
 
     Positions count the documents of the first collection, then the documents of the next.
     """
@@ -98,7 +98,7 @@ class NamedDocuments:
         return [Column(name, "id"), *(Column(prefix + column.name, column.kind) for column in self._places)]
 
     def values(self, positions: Ints) -> list[list[Any]]:
-        """Return the values of the columns for documents. IndexError for a position behind the last document."""
+        """Return the values of the columns for documents. Raises IndexError for a position beyond the last document."""
         columns: list[list[Any]] = [[None] * len(positions) for _ in range(1 + len(self._places))]
         first = 0
         for documents in self._collections:
@@ -115,7 +115,7 @@ class NamedDocuments:
         return columns
 
     def are_numbers(self) -> bool:
-        """Tell whether all ids are integers of 64 bits."""
+        """Tell whether all ids are 64-bit integers."""
         return all(each.ids.are_numbers() for each in self._collections)
 
 

@@ -1,4 +1,4 @@
-"""The parser: a stricter argparse with whole option names, suggestions and plain help text, filled with every command."""
+"""The parser of all commands: a stricter argparse, with whole option names, suggestions and plain help text."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EXIT_CODES = (
     "(130: Ctrl-C)."
 )
 
-# What is not a command -> the option that is meant.
+# A word that is not a command -> the option that is meant.
 OPTIONS_FOR_COMMANDS = {"version": "--version"}
 
-# What an option was called before, or is called in other tools -> its name here.
+# The name of an option in earlier versions or other tools -> its name here.
 OTHER_NAMES = {
     "--bands": "--groups",
     "--rows": "--group-size",
@@ -49,10 +49,10 @@ OTHER_NAMES = {
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Format help text as it is written: `%` is literal, options stay whole, and a blank line begins a paragraph."""
+    """A formatter that keeps help text as written: `%` is literal, options stay whole, a blank line begins a paragraph."""
 
     def add_argument(self, action: argparse.Action) -> None:
-        """Make room for the names of commands with their indentation, which argparse leaves out."""
+        """Include the indentation in the width of command names, which argparse forgets."""
         super().add_argument(action)
         for command in self._iter_indented_subactions(action):
             length = len(self._format_action_invocation(command)) + self._current_indent
@@ -71,24 +71,24 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that takes whole option names only and says what a mistyped one may have meant."""
+    """An ArgumentParser that accepts only whole option names, and suggests an option for a mistyped one."""
 
     def __init__(self, epilog: str | None = None, **options: Any) -> None:
         options["epilog"] = "\n\n".join(filter(None, (epilog, EXIT_CODES)))
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, after every option is known: the message names the first that is not."""
+        """Parse like argparse, after checking that every option is known; the message names the first unknown one."""
         if args is not None:
             self._refuse_unknown(args)
             self._spare_output(args)
         parsed, others = super().parse_known_args(args, namespace)
-        if others:  # not left to the parser above, which would name the whole program in its message
+        if others:  # the parser above would name the whole program in its message
             self.error(f"too many arguments, from {shlex.quote(others[0])} on")
         return parsed, others
 
     def _spare_output(self, args: Sequence[str]) -> None:
-        """Let --output be absent where --dry-run is given: nothing is written, and a free name is enough."""
+        """Allow --dry-run without --output: nothing is written, so any free name will do."""
         output = self._option_string_actions.get("--output")
         if output is not None and "--dry-run" in self._option_string_actions and "--dry-run" in args:
             name = stem = str(output.metavar)
@@ -106,7 +106,7 @@ class Parser(argparse.ArgumentParser):
                 return
             if not word.startswith("-") or word == "-" or " " in word or self._negative_number_matcher.match(word):
                 if commands_of(self) and not word.startswith("-"):
-                    return  # the rest is for the command's own parser
+                    return  # the command's own parser checks the rest
                 continue
             name = word.partition("=")[0] if word.startswith("--") else word[:2]
             if name not in known:
@@ -135,18 +135,18 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(choices)}{nearest(str(value), choices)}")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Print a message; argparse would pass over an error of writing."""
+        """Print a message; argparse would ignore an error of writing."""
         (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
-        """Write the message and where help is, and exit with 2."""
+        """Print the message and a pointer to the help, and exit with 2."""
         self.exit(2, f"{self.prog}: {printable(message)}\nHelp: {self.prog} --help\n")
 
 
 def nearest(name: str, among: Iterable[str]) -> str:
-    """Return "; did you mean …?" for the most similar of some names, and "" where none is similar.
+    """Return "; did you mean …?" for the most similar of some names, or "" if none is similar.
 
-    A name that begins with `name` comes first; `difflib.get_close_matches` judges the others.
+    A name that begins with `name` is preferred; others are compared by `difflib.get_close_matches`.
     """
     bare = {other.lstrip("-"): other for other in sorted(among)}
     word = name.lstrip("-").lower()
@@ -156,7 +156,7 @@ def nearest(name: str, among: Iterable[str]) -> str:
 
 
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the subcommands of a parser by their names."""
+    """Map the names of a parser's subcommands to their parsers."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
@@ -169,7 +169,7 @@ VERSION = ("-V", "--version")
 
 
 def as_option(given: Sequence[str]) -> Sequence[str]:
-    """Turn ``help COMMAND`` into ``COMMAND --help``; return other words as they are."""
+    """Turn ``help COMMAND`` into ``COMMAND --help``; return other words unchanged."""
     return [*given[1:], "--help"] if given[:1] == ["help"] else given
 
 
@@ -179,8 +179,8 @@ def parser(given: Sequence[str] | None = None) -> Parser:
     Parameters
     ----------
     given : sequence of str, optional
-        The words to be parsed. Only the command among them has its options, and for the version there are no commands.
-        None: every command has its options.
+        The words to be parsed: then only the command among them gets its options, and for --version there are no commands.
+        None: every command gets its options.
     """
     top = Parser(prog="ndcore", description="Find, explain and remove near-duplicate documents.",
                  epilog="ndcore help COMMAND, or ndcore COMMAND --help, lists the options of a command.")

@@ -1,4 +1,4 @@
-"""Passages of documents: texts without them, and what a page of ``--report`` shows of the text around them."""
+"""Cut passages out of documents, and extract them with their context for the page of ``--report``."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ndcore.text.shingling import Shingling
 
 
 class Cleaned(NamedTuple):
-    """What is left of documents after passages were cut."""
+    """The documents after passages were cut."""
 
-    cut: Ints  # documents that lost something, ascending, each once
-    texts: Iterator[Text]  # of these
+    cut: Ints  # documents that lost something, ascending and distinct
+    texts: Iterator[Text]  # the new texts of these documents
     empty: Ints  # documents of which nothing is left
 
 
 def the_text_field(options: RecordOptions, instead: str) -> str:
-    """Return the one field that holds the text. Raises UsageError where there are several; `instead` ends the message."""
+    """Return the one field that holds the text. Raises UsageError if there are several; `instead` ends the message."""
     fields = options.text_field or ["text"]
     if len(fields) > 1:
         raise UsageError(f"a cleaned text goes back to the field it came from, and --text-field names several; {instead}")
@@ -47,8 +47,7 @@ def cut_documents(
     shingling: Shingling, threads: int | None, documents: FileDocuments, ranges: Ranges, empty: Ints,
     folding: Folding | None = None,
 ) -> Cleaned:
-    """Cut ranges of tokens out of the documents that have some. Bytes are cut between characters, since they are written as
-    text.
+    """Cut ranges of tokens out of documents. Bytes are cut between characters, since they are written as text.
 
     empty: documents of which nothing is left. folding: the tokens are of the folded text.
     """
@@ -59,16 +58,16 @@ def cut_documents(
 def write_cleaned(
     output: OutputDirectory | IO[bytes], documents: FileDocuments, field: str, cleaned: Cleaned, report: Progress
 ) -> int:
-    """Write the documents that are not empty: below a directory in their own formats, else as JSON lines.
+    """Write the documents that are not empty: to a directory in their own formats, else as JSON lines.
 
-    Returns the documents written as JSON lines that are not UTF-8.
+    Returns the number of documents written as JSON lines that are not UTF-8.
     """
     wanted, cut = np.ones(len(documents.ids), np.bool_), np.zeros(len(documents.ids), np.bool_)
     wanted[cleaned.empty], cut[cleaned.cut] = False, True
     texts = zip(cleaned.cut.tolist(), cleaned.texts, strict=True)
 
     def text_of(position: int) -> Text:
-        """Return the text of a document that lost something; the writers ask in ascending order."""
+        """Return the text of a document that lost something; writers call this in ascending order."""
         return next(text for at, text in texts if at == position)
 
     edited = Edited(field, cut, text_of)
@@ -78,7 +77,7 @@ def write_cleaned(
 
 
 def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:
-    """Write ``empty.jsonl``: id and place of each document of which nothing is left."""
+    """Write ``empty.jsonl``: the id and place of each document of which nothing is left."""
     columns = [Column("id", "id"), Column("file", "string"), Column("line", "integer")]
     some = (empty[start : start + ROWS] for start in range(0, len(empty), ROWS))
     blocks = ([documents.ids.take(positions), *documents.places(positions)[:2]] for positions in some)
@@ -86,7 +85,7 @@ def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) 
 
 
 def fault_notes(data: dict[str, Any], output: str) -> Notes:
-    """Return the notes of an account on documents that could not be read, or not as they should be."""
+    """List the notes of an account on documents that could not be read, or only in part."""
     pages = [*data["pages_by_tags"], *data.get("items", {"pages_by_tags": ()})["pages_by_tags"]]
     return Notes([
         Note(data["counts"]["rejected"], "document", "could not be read"),
@@ -114,7 +113,7 @@ def unite(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces) -> list[DocumentWithPassage]:
-    """Return the document of each range with the text around the range. The documents are read again."""
+    """Extract the text around each range, with its document. The documents are read again."""
     wanted = np.zeros(len(corpus.ids), np.bool_)
     wanted[documents] = True
     made: dict[int, DocumentWithPassage] = {}
@@ -129,7 +128,7 @@ def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces)
 def excerpts_by_item(
     corpus: FileDocuments, items: Ints, documents: Ints, places: TokenPlaces
 ) -> dict[tuple[int, int], DocumentWithPassage]:
-    """Return for each item and document the text around the ranges of both. The documents are read again, once."""
+    """Extract for each item and document the text around the ranges of both. The documents are read once more."""
     wanted = np.zeros(len(corpus.ids), np.bool_)
     wanted[documents] = True
     made: dict[tuple[int, int], DocumentWithPassage] = {}
@@ -144,7 +143,7 @@ def excerpts_by_item(
 
 
 def colour_ranges(groups: Iterable[Iterable[tuple[int, int]]]) -> list[tuple[int, int, int]]:
-    """Give each place in ranges the number of the first group that has it: (start, end, number), ascending and apart."""
+    """Assign each position in ranges to the first group that has it: (start, end, number), ascending without overlap."""
     taken: list[tuple[int, int, int]] = []
     for number, ranges in enumerate(groups):
         new = []

@@ -1,4 +1,4 @@
-"""``ndcore clusters`` and ``ndcore query``: the clusters of a collection as a table, and its documents like a text."""
+"""``ndcore clusters`` and ``ndcore query``: the clusters of a collection as a table; its documents that resemble a text."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def run_query(options: QueryOptions) -> int:
 
 
 def _find_id(collection: Collection, word: str) -> Any:
-    """Find the id of the collection that a word of the command line names: a str, or else an int."""
+    """Find the id in the collection for a word of the command line: a str, or else an int."""
     for ident in (word, int(word) if word.lstrip("-").isascii() and word.lstrip("-").isdigit() else None):
         try:
             if ident is not None:

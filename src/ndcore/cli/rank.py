@@ -1,4 +1,4 @@
-"""``ndcore rank``: rank pairs of programs or essays by what they have in common, and show the first side by side."""
+"""``ndcore rank``: rank pairs of programs or essays by their common passages, and show the first side by side."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ndcore.sketch.winnow import Winnower
 from ndcore.spans.token_places import place_ranges
 from ndcore.text.shingling import Shingling
 
-LISTED = 10  # pairs, and groups, on the terminal
+LISTED = 10  # pairs and groups on the terminal
 PAIR = (Column("a", "string"), Column("b", "string"), Column("a_in_b", "number"), Column("b_in_a", "number"),
         Column("larger", "number"), Column("mean", "number"), Column("common", "integer"), Column("in_a", "integer"),
         Column("in_b", "integer"), Column("page", "string"))
@@ -46,8 +46,8 @@ GROUP = (Column("group", "integer"), Column("submission", "string"), Column("fir
 class RankedSubmissions:
     """The result of a run.
 
-    `languages` are sorted; `lexer` is the version of Pygments, None for text. `pairs` counts those that are listed.
-    `pages` counts the pages of pairs and of groups.
+    `languages` are sorted; `lexer` is the version of Pygments, None for text. `pairs` is the number of listed pairs.
+    `pages` has the numbers of pages of pairs and of groups.
     """
 
     submissions: Submissions
@@ -75,12 +75,12 @@ class RankedSubmissions:
                 yield place + 1, names[member], names[group[0]], resemblances[member], page
 
     def lowest(self, group: Ints) -> int:
-        """Return the member of a group that resembles its first one least, the first of several, without itself."""
+        """Find the member of a group, other than the first, that resembles the first least."""
         return int(group[1 + np.argmin(self.ranking.resemblances[group[1:]])])
 
 
 def _name_page(kind: str, place: int, pages: int) -> str | None:
-    """Return the path of the page of a pair or a group in the output; None where it has none."""
+    """Return the path of the page of a pair or a group in the output; None if it has no page."""
     return f"views/{kind}-{place + 1}.html" if place < pages else None
 
 
@@ -127,7 +127,7 @@ def notes_of(data: dict[str, Any], groups: Sequence[Ints]) -> Iterator[Note]:
 
 
 def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) -> Iterator[str | TextBlock]:
-    """Describe the first pairs and groups for people, and the places of the pages."""
+    """Describe for people the first pairs and groups, and where the pages are."""
     counts = data["counts"]
     what = "essays, by words" if ranked.lexer is None else f"programs ({enumerated(ranked.languages, 'and')})"
     yield (f"{counted(counts['submissions'], 'submission')} of {what}: {counted(counts['pairs'], 'pair')} with fingerprints "
@@ -150,7 +150,7 @@ def tell(data: dict[str, Any], ranked: RankedSubmissions, options: RankOptions) 
 
 
 def write_pages(output: OutputDirectory, ranked: RankedSubmissions, account: Account, options: RankOptions) -> None:
-    """Write the page of the ranking, and pages of the first pairs and groups. Their texts are read again."""
+    """Write the page of the ranking, and the pages of the first pairs and groups. Their texts are read again."""
     names, groups = ranked.submissions.names, ranked.ranking.groups
     shown = [RankedPair(a, b, in_b, in_a, common, page or "")
              for a, b, in_b, in_a, _, _, common, _, _, page in ranked.list_pairs()]
@@ -199,7 +199,7 @@ def _write_view(
 
 
 def _match(submission: Submission, blocks: Sequence[TokenBlock], shingling: Shingling, note: str) -> MatchedText:
-    """Find the characters of blocks of tokens. Raises DocumentError where a text has changed and has fewer tokens."""
+    """Find the characters of blocks of tokens. Raises DocumentError if a text has changed and has fewer tokens."""
     size = len(shingling.tokens(submission.compared))
     firsts, lasts = (np.array([min(bound, size) for bound in bounds], np.int64)
                      for bounds in ([block.first for block in blocks], [block.last for block in blocks]))
@@ -253,7 +253,7 @@ def run_rank(options: RankOptions) -> int:
 
 
 def make_winnower(options: RankOptions, programs: bool) -> Winnower:
-    """Make the sketcher of words, or of the tokens of programs. Raises UsageError where blocks would have gaps."""
+    """Make the sketcher of words, or of the tokens of programs. Raises UsageError if blocks would have gaps."""
     width, window = (12, 8) if programs else (5, 4)
     width = options.width or width
     window = options.window or min(window, width)
@@ -268,7 +268,7 @@ def _rank(
 ) -> Ranking:
     """Read all submissions and the template, and rank them."""
     exceptions = None
-    if template is not None:  # all fingerprints of it, which windows at its ends may not select
+    if template is not None:  # all its fingerprints, since windows at its ends may not select some
         every = Winnower(1, winnower.shingling)
         exceptions = every.sketch_many((each.compared for each in template.read()), threads=options.threads)
         _refuse_rejected([*template.documents.rejected, *template.rejected])

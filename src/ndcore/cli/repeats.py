@@ -1,4 +1,4 @@
-"""``ndcore repeats``: find passages that a collection has several times, and write the documents without them."""
+"""``ndcore repeats``: find passages that occur several times in a collection, and write the documents without them."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
 
 @dataclass
 class WrittenRepeats:
-    """What was written."""
+    """The documents that were written."""
 
     kind: str  # one of WRITES
     empty: Ints  # documents of which nothing is left
-    cut: int  # tokens that were cut, or would be
+    cut: int  # tokens that were or would be cut
     rows: int
     repaired: int = 0  # documents with bytes that are not UTF-8, which U+FFFD replaces
 
@@ -71,7 +71,7 @@ def write_result(
     kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
     output: OutputDirectory | IO[bytes], report: Progress,
 ) -> WrittenRepeats:
-    """Write the documents to standard output, or below a directory with a list of the empty ones.
+    """Write the documents to standard output, or to a directory with a list of the empty ones.
 
     `field` holds the text of records; `cut` is `cut_documents` of a shingling.
     """
@@ -96,7 +96,7 @@ def write_result(
 
 
 def _make_annotation(result: Repeats) -> Annotation:
-    """Return the function from the position of a document to its field ``ndcore``: its tokens, and its rows."""
+    """Make the function that returns the field ``ndcore`` of a document: its tokens, and its rows."""
     names = (*PLACED, "copies")
     columns = [result.columns[name] for name in names]
     bounds = np.searchsorted(result.documents, np.arange(len(result.sizes) + 1)).tolist()
@@ -118,7 +118,7 @@ def _iterate_attributes(result: Repeats, documents: FileDocuments, copies: Copie
 
 
 def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileDocuments, copies: Copies) -> None:
-    """Write the attributes of each file of JSON lines to a file of its name and compression; all others to one file."""
+    """Write the attributes of each JSON Lines file to a file with its name and compression; all others to one file."""
     lines = _iterate_attributes(result, documents, copies)
     with contextlib.ExitStack() as stack:
         others: IO[bytes] | None = None
@@ -160,7 +160,7 @@ def repeats_account(
     sides : sequence of FileDocuments
         The documents of the inputs, of --against and of --exceptions.
     saved
-        As in `summary.rejected_list`.
+        As for `summary.rejected_list`.
     """
     documents = sides[0]
     others = {name: {"read": side.read, **summary.what_was_read(side)}
@@ -187,7 +187,7 @@ def repeats_account(
 
 
 def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
-    """Tell people what was repeated, and what was written."""
+    """Describe for people what was repeated, and what was written."""
     counts, tokens = data["counts"], data["tokens"]
     share = f" ({100 * tokens['repeated'] / tokens['all']:.1f} %)" if tokens["all"] else ""
     yield (f"{tokens['repeated']:,} of {tokens['all']:,} tokens{share} are repeated, in {counted(data['rows'], 'passage')} "
@@ -223,7 +223,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         for each in outputs:
             stack.enter_context(each)
         work = None
-        if output is not None:  # this command holds it by now, so no other works in the directory beside it
+        if output is not None:  # locked by now, so no other job uses the directory beside it
             work = UnfinishedSearch(options.output, options.overwrite, options.outcome)
             stack.enter_context(work.say_what_is_left())
         result, sides = _search(options, inputs, shingling, work, stack)
@@ -249,7 +249,7 @@ def run_repeats(options: RepeatsOptions) -> int:
 
 
 def _check_field(options: RepeatsOptions) -> str:
-    """Return the field that cleaned texts go back to. Raises UsageError for options that exclude each other."""
+    """Return the field to which cleaned texts are written. Raises UsageError for options that exclude each other."""
     if options.by is not None and (options.against or options.exceptions):
         raise UsageError("--by excludes --against and --exceptions, whose documents have no value in the field")
     if options.max_copies is not None and options.max_copies < options.min_copies:
@@ -261,7 +261,7 @@ def _search(
     options: RepeatsOptions, inputs: list[Inputs], shingling: Shingling, work: UnfinishedSearch | None,
     stack: contextlib.ExitStack,
 ) -> tuple[Repeats, list[FileDocuments]]:
-    """Find the repeated passages; return them, and the documents of the inputs, of --against and of --exceptions."""
+    """Find the repeated passages; return them with the documents of the inputs, of --against and of --exceptions."""
     ranking = ranking_of(options.keep)
     groups = GroupingField(options.by, "--by") if options.by else None
     fields: dict[str, Any] = {"keep": ranking, "by": groups, "annotate": options.write == WRITES[1]}
@@ -297,10 +297,10 @@ def _search(
 
 
 def _estimate(options: RepeatsOptions, inputs: Inputs, shingling: Shingling) -> int:
-    """Estimate what the run would take: texts are read again where passages may be repeated, and to be written."""
+    """Estimate the costs of the run: texts are read again if passages may be repeated, and to write them."""
     costs = Costs(
         memory=lambda documents, stored, each: 100 * documents + 0.5 * stored,
-        disk=lambda documents, stored, each: Range(0.1 * stored, 2.5 * stored),  # 16 bytes a window, until the search ends
+        disk=lambda documents, stored, each: Range(0.1 * stored, 2.5 * stored),  # 16 bytes per window, until it ends
         again=Range(1.5, 5.0), entries=0,
     )
     return dry_run(options, inputs, ModSketcher(1 << 40, shingling=shingling), costs, options.output)

@@ -1,4 +1,4 @@
-"""``ndcore serve``: a store or a collection in the browser, or a store that programs write to; and their tokens."""
+"""``ndcore serve`` and ``ndcore token``: serve a store or a collection to browsers, or a store to programs that write."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _tls(options: ServeOptions) -> tuple[str, str] | None:
 
 
 def _refuse_without_write(options: ServeOptions) -> None:
-    """Raise ValueError where options of a server that writes are given to one that reads."""
+    """Raise ValueError if options of a server that writes are given to one that reads."""
     for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups", "shard", "shard_map", "log"):
         if getattr(options, name):
             raise ValueError(f"--{name.replace('_', '-')} needs --write: without it the server only reads, and answers this "

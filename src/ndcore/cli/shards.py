@@ -32,7 +32,7 @@ def run_shards(options: ShardsOptions) -> int:
 
 
 def _parse_shard(given: str) -> tuple[str, str]:
-    """Return the name and the address of a shard. Raises ValueError where they are not there."""
+    """Parse the name and the address of a shard. Raises ValueError if one is missing."""
     name, equals, address = given.partition("=")
     if not equals:
         raise ValueError(f"{given!r:.200} is not NAME=URL")

@@ -1,4 +1,4 @@
-"""``ndcore sketch``: save sketches of any kind, with ids, and with digests that tell which documents are equal."""
+"""``ndcore sketch``: save sketches of any kind, with ids, and with digests that identify equal documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ndcore.storage.staging import Staging
 from ndcore.text.inputs import pieces
 
 THRESHOLD = 0.8
-# kind of sketch -> the options that are for it alone
+# kind of sketch -> the options that only it has
 OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn"),
            "winnow": ("window",)}
 NEXT = {  # kind of sketch -> what to do with the file
@@ -76,7 +76,7 @@ def run_sketch(options: SketchOptions) -> int:
 
 
 def _match(kind: str) -> Callable[[Path], bool]:
-    """Return the function that tells whether a file of ndcore is of a kind."""
+    """Make the function that tells whether a file of ndcore has a given kind."""
     return lambda path: kind_of(path) == kind
 
 
@@ -84,12 +84,12 @@ def _match(kind: str) -> Callable[[Path], bool]:
 
 
 def _plan_sketcher(options: SketchOptions, inputs: Inputs) -> Sketcher:
-    """Make the sketcher of the options; weights that must be learned first are missing.
+    """Make the sketcher of the options, without weights that must be learned first.
 
     Raises
     ------
     UsageError
-        The inputs are sketches, or options are for another kind of sketch.
+        The inputs are sketches, or an option belongs to another kind of sketch.
     """
     saved = next((source.path for source in inputs.sources if source.kind == SKETCHES), None)
     if saved is not None:
@@ -101,7 +101,7 @@ def _plan_sketcher(options: SketchOptions, inputs: Inputs) -> Sketcher:
 
 
 def _refuse_options(options: SketchOptions) -> None:
-    """Raise UsageError for options of another kind of sketch, and for weights that are to be read and learned at once."""
+    """Raise UsageError for options of another kind of sketch, and for weights that are both read and learned."""
     for kind, names in OPTIONS.items():
         given = next((name for name in names if getattr(options, name) is not None), None)
         if kind != options.kind and given is not None:
@@ -162,7 +162,7 @@ def _sketch_all(documents: FileDocuments, sketcher: Sketcher, threads: int | Non
 
 
 def _estimate(options: SketchOptions, inputs: Inputs, sketcher: Sketcher) -> int:
-    """Estimate what the run would take: the file has the sketches, ids and, with signatures, digests."""
+    """Estimate the costs of the run: the file has the sketches, ids and, with signatures, digests."""
     fixed = 60 if isinstance(sketcher, MinHasher) else 26
     costs = Costs(
         memory=lambda documents, stored, each: documents * (3 * each + 700),

@@ -38,9 +38,9 @@ from ndcore.text.corpus import ChosenCorpus
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
-DOCUMENTS, PASSAGES = 10, 20  # on the terminal
+DOCUMENTS, PASSAGES = 10, 20  # documents and passages on the terminal
 QUOTED = 120  # characters of a passage on the terminal
-EXCERPTS = 100  # passages on the page that are shown in their source, the longest
+EXCERPTS = 100  # passages on the page that are shown in their source, the longest ones
 RANGE = ("start", "end", *TokenPlaces._fields)
 
 
@@ -48,11 +48,11 @@ RANGE = ("start", "end", *TokenPlaces._fields)
 class TextSources:
     """The passages of a text, and their places in a collection."""
 
-    name: str  # of the text, as the user gave it
+    name: str  # the text's name, as given by the user
     text: Text
     documents: FileDocuments  # the collection
-    total: int  # documents of the collection
-    holders: Holders  # the documents that have windows of the text, without the text itself
+    total: int  # number of documents of the collection
+    holders: Holders  # the documents with windows of the text, except the text itself
     result: Repeats  # the passages, with their sources among the holders
     shingling: Shingling
 
@@ -97,7 +97,7 @@ def sources_account(sources: TextSources, page: str | None) -> Account:
 
 
 def tell(data: dict[str, Any], sources: TextSources, page: str | None) -> Iterator[str | TextBlock]:
-    """Describe the documents with passages of the text for people, with the places."""
+    """Describe for people the documents with passages of the text, and their places."""
     tokens, counts, documents, passages = data["tokens"], data["counts"], data["documents"], data["passages"]
     share = 100 * tokens["found"] / tokens["all"]
     yield (f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} stand in "
@@ -199,7 +199,7 @@ def _search(
 
 
 def _find_position(name: str, text: Text, documents: FileDocuments, holders: Ints) -> int:
-    """Find the text itself in the collection: the first equal document of the same file; −1 where there is none."""
+    """Find the text itself in the collection: the first equal document in the same file; −1 if there is none."""
     path = os.path.realpath(path_of(name)) if name != STDIN else ""
     inside = [index for index, source in enumerate(documents.sources) if os.path.realpath(source.path) == path]
     wanted = np.zeros(len(documents.ids), np.bool_)

@@ -57,7 +57,7 @@ def _report(options: CreateOptions | ChangeOptions, sentence: str, **data: Any) 
     return present(options, Account(as_json({"store": options.store, **data}), [sentence]))
 
 
-MOST_PROBLEMS = 20  # in the text
+MOST_PROBLEMS = 20  # problems in the text
 
 
 # ---- stats, check and repair
@@ -115,7 +115,7 @@ def run_repair(options: ChangeOptions) -> int:
 
 
 def _tell_repair(data: dict[str, Any]) -> Iterator[str | TextBlock]:
-    """Describe the repair for people, and the old files that stay."""
+    """Describe for people the repair, and the old files that stay."""
     pages = counted(data["live"], "page")
     if not data["repaired"]:
         yield f"{printable(data['store'])} opens, with {pages}: nothing was repaired. ndcore store check reads all of it"
@@ -158,7 +158,7 @@ def run_export(options: ExportOptions) -> int:
                  copy=options.copy, pages=pages, bytes=size)
 
 
-REASONS = {  # of rows that are not carried, in the order in which they are told
+REASONS = {  # reasons why rows are not carried, in the order of the account
     "repeated": "had the verdict already", "changed": "changed since the export", "unknown": "not in the store",
     "older": "with the verdict of a later run", "undecided": "without a verdict", "elsewhere": "of other stores",
 }
@@ -225,7 +225,7 @@ def _measure_disk(store: str) -> int:
 
 # ---- query
 
-MEMBERS = 100  # of a cluster, in the text
+MEMBERS = 100  # members of a cluster in the text
 
 
 def run_query(options: StoreQueryOptions) -> int:
@@ -263,7 +263,7 @@ def _tell_cluster(
 
 
 def _list_members(store: Store, key: Key) -> list[dict[str, Any]]:
-    """Return the pages in the cluster of a page, with their latest dates and the number of their versions."""
+    """List the pages in the cluster of a page, with their latest dates and their numbers of versions."""
     members = []
     for member in store.cluster(key):
         versions = store.history(member)
@@ -272,7 +272,7 @@ def _list_members(store: Store, key: Key) -> list[dict[str, Any]]:
 
 
 def _tell_verdict(verdict: Verdict) -> Iterator[str]:
-    """Tell people the verdict on a text."""
+    """Describe the verdict on a text for people."""
     if verdict.of is None:
         yield "new: no page of the store resembles it at the threshold"
         return

@@ -1,4 +1,4 @@
-"""What the commands of ``ndcore store`` share: opening a store, finding a key, and showing keys and dates."""
+"""Functions that the commands of ``ndcore store`` share: open a store, find a key, show keys and dates."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ndcore.text.shingling import Shingling
 
 @contextlib.contextmanager
 def open_store(path: str, *, read_only: bool = True, **more: Any) -> Iterator[Store]:
-    """Open an existing store, and close it; warn where its last changes have no checkpoint.
+    """Open an existing store for a ``with`` block; warn if its last changes have no checkpoint.
 
-    Raises DocumentError where there is none.
+    Raises DocumentError if there is none.
     """
     if not is_store(path):
         reason = "is not a store" if os.path.lexists(path) else "no such store"
@@ -38,7 +38,7 @@ def open_store(path: str, *, read_only: bool = True, **more: Any) -> Iterator[St
 
 
 def find_key(store: Store, path: str, word: str) -> Key:
-    """Find the key that a word of the command line stands for: a str, else an int, else bytes.
+    """Find the key for a word of the command line: a str, else an int, else bytes.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def find_key(store: Store, path: str, word: str) -> Key:
 
 
 def check_key(store: Store, key: Key) -> None:
-    """Raise RecordError where a page of a store cannot have this key."""
+    """Raise RecordError if a page of a store cannot have this key."""
     settings = store.settings
     try:
         encode_key(normalise_url(key) if settings.keys == "url" else key)
@@ -65,7 +65,7 @@ def check_key(store: Store, key: Key) -> None:
 
 
 def describe_store(store: Store) -> dict[str, Any]:
-    """Return the counts and settings of a store for its user: the shingling as an object, without the key of hashes."""
+    """Describe the counts and settings of a store: the shingling as an object, without the secret key of hashes."""
     stats = store.stats()
     settings = {name: value for name, value in stats["settings"].items() if name != "secret"}
     return {**stats, "settings": {**settings, "shingling": json.loads(settings["shingling"])}}
@@ -78,12 +78,12 @@ def unit_of(store: Store) -> str | None:
 
 
 def show_key(key: Key | None, limit: int | None = None) -> str:
-    """Return a key for a terminal."""
+    """Write a key for a terminal."""
     return printable(key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else str(key), limit)
 
 
 def show_date(date: datetime.datetime) -> str:
-    """Return a date in UTC to the second."""
+    """Write a date in UTC to the second."""
     return date.astimezone(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S") if date.year > 999 else date.isoformat()
 
 

@@ -1,4 +1,4 @@
-"""``ndcore store decide``: add pages and give a verdict on each, also line by line as a crawler sends them."""
+"""``ndcore store decide``: add pages and give a verdict on each, from files or line by line from a crawler."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from ndcore.store.store import Store
 from ndcore.store.verdict import Verdict
 from ndcore.text.inputs import is_by_tags
 
-# ---- pages as they come
+# ---- lines of pages from a crawler
 
 _SKIP = "with --on-error skip, such lines are answered with the error"
 PLACE = "standard input"
-SYNC_SECONDS = 1.0  # at most, between a verdict and its sync, with durability "batch"
-_READ = 1 << 20  # bytes at a time
-GONE = "gone"  # field of a line that says that a page is gone
+SYNC_SECONDS = 1.0  # most seconds between a verdict and its sync, with durability "batch"
+_READ = 1 << 20  # bytes read at a time
+GONE = "gone"  # the field of a line that reports a page as gone
 
 Item = tuple[str | int, Text, datetime.datetime | None]
 
 
 class Gone(NamedTuple):
-    """A page that is gone since a date; None: now."""
+    """A page that is gone since a date (None: now)."""
 
     key: str | int
     date: datetime.datetime | None
@@ -73,7 +73,7 @@ class LineFormat:
     html : str or None
         The text is HTML, of which this part is read (see `make_html_reader`).
     longest : int
-        Bytes that a line may have.
+        The largest line in bytes.
     """
 
     text: tuple[str, ...]
@@ -84,7 +84,7 @@ class LineFormat:
     longest: int
 
     def make_parser(self, store: Store) -> Callable[[int, bytes], Item | Gone]:
-        """Return a function from (number of a line, line) to a page, or to one that is gone; it raises RecordError."""
+        """Make a function that parses (number of a line, line) into a page or a `Gone`; it raises RecordError."""
         others = (self.date, GONE)
         records = RecordParser(Fields(self.text, self.key, True, others, frozenset(others)))
         extract = None if self.html is None else make_html_reader(PLACE, self.html)
@@ -108,7 +108,7 @@ class LineFormat:
         return parse
 
     def _read_gone(self, store: Store, line: bytes) -> Gone | None:
-        """Read a line that says that a page is gone; None for any other line."""
+        """Read a line that reports a page as gone; None for any other line."""
         record = load_line(line)
         if not isinstance(record, dict) or record.get(GONE) is not True:
             return None
@@ -120,7 +120,7 @@ class LineFormat:
         return Gone(key, self._read_date(None if date is MISSING else date))
 
     def _read_date(self, value: Any) -> datetime.datetime | None:
-        """Read the value of the field of the date. RecordError for what is not a date."""
+        """Read the value of the date field. Raises RecordError if it is not a date."""
         try:
             return self.default if value is None else parse_date(value)
         except RecordError as error:
@@ -139,12 +139,12 @@ def answer_lines(
     source, target : binary files
     form : LineFormat
     outcome : Outcome
-        Reports how many pages are in the store when the command ends early.
+        Reports how many pages are in the store if the command ends early.
     each : bool
-        A page is on disk before its verdict is written. Otherwise it is on disk about a second later.
+        Sync each page before its verdict is written. Otherwise it is synced about a second later.
     skip : bool
-        Answer a line that is not a page by ``{"line": N, "error": REASON}``. Otherwise it ends the command, after the lines
-        before it were answered and are on disk.
+        Answer a line that is not a page with ``{"line": N, "error": REASON}``. Otherwise it ends the command, after the
+        earlier lines have been answered and synced.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def answer_lines(
 
 
 def _decide(store: Store, items: Sequence[Item | Gone]) -> Iterator[dict[str, Any]]:
-    """Yield the answers on pages, in their order, for JSON."""
+    """Yield the answers for pages as values of JSON, in order."""
     for are_gone, run in itertools.groupby(items, lambda item: isinstance(item, Gone)):
         pages: list[Any] = list(run)
         if are_gone:
@@ -198,14 +198,14 @@ def _decide(store: Store, items: Sequence[Item | Gone]) -> Iterator[dict[str, An
 
 
 class _Saver:
-    """Syncs the store: after each batch of lines, or about once in SYNC_SECONDS and when the input pauses."""
+    """A schedule of syncs: after each batch of lines, or about every SYNC_SECONDS and when the input pauses."""
 
     def __init__(self, store: Store, each: bool) -> None:
         self._store, self._each = store, each
         self._unsaved, self._saved = False, time.monotonic()
 
     def note(self, some: bool) -> None:
-        """Note whether pages were decided, whose verdicts are not written yet."""
+        """Record whether pages were decided whose verdicts are not written yet."""
         self._unsaved = self._unsaved or some
         if self._each or time.monotonic() - self._saved >= SYNC_SECONDS:
             self._save()
@@ -222,7 +222,7 @@ class _Saver:
 
 
 def _wait_for_input(source: IO[bytes], seconds: float) -> bool:
-    """Tell whether there is input, or its end, within some seconds; True for what is not a file of the system."""
+    """Tell whether there is input, or its end, within some seconds; True for a source without a file descriptor."""
     try:
         descriptor = source.fileno()
     except (AttributeError, io.UnsupportedOperation):
@@ -231,19 +231,19 @@ def _wait_for_input(source: IO[bytes], seconds: float) -> bool:
 
 
 def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], longest: int) -> Iterator[list[bytes]]:
-    """Yield the lines that are complete, as soon as there are any; the last one may have no end.
+    """Yield complete lines as soon as there are any; the last line may lack its end.
 
     Parameters
     ----------
     source : binary file
-        With `read1`.
+        A file with `read1`.
     wait : callable
         Called before each read with `source`; it may wait for input.
     longest : int
-        A TooLong stands for a line of more bytes.
+        The largest line in bytes; a longer one is replaced by a TooLong.
     """
     _widen(source)
-    rest = bytearray()  # of an unfinished line; of one that is too long, as much as tells that it is
+    rest = bytearray()  # an unfinished line; of one that is too long, only enough to tell
     while True:
         wait(source)
         data = source.read1(_READ)  # type: ignore[attr-defined]
@@ -267,7 +267,7 @@ def _refuse_long(line: bytes, longest: int) -> bytes:
 
 
 def _widen(source: IO[bytes]) -> None:
-    """Let a pipe hold a mebibyte, where the system can: more lines come together."""
+    """Enlarge the buffer of a pipe to a mebibyte if the system can, so that more lines arrive together."""
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
         import fcntl
 
@@ -299,7 +299,7 @@ def decide_account(store: str, run: DecisionRun, live: int, excluded: int) -> Ac
     live : int
         Pages in the store now.
     excluded : int
-        Paths that patterns left out.
+        Number of paths that patterns excluded.
     """
     pages, verdicts, versions = run.pages, run.counts, run.versions
     data = {
@@ -314,7 +314,7 @@ def decide_account(store: str, run: DecisionRun, live: int, excluded: int) -> Ac
 
 
 def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
-    """Describe the verdicts for people, and the number of pages in the store."""
+    """Describe for people the verdicts, and the number of pages in the store."""
     counts, versions = data["counts"], data["versions"]
     rejected = [("rejected", counts["rejected"], "could not be read; standard error lists them")]
     yield f"Decided {counted(counts['decided'], 'page')}"
@@ -362,7 +362,7 @@ def run_decide(options: DecideOptions) -> int:
 
 
 def _write(options: DecideOptions, run: DecisionRun) -> None:
-    """Decide on all pages, and write the verdicts where the options say."""
+    """Decide on all pages, and write the verdicts to the chosen output."""
     if options.output is None:
         for _ in run.verdicts():
             pass
@@ -374,7 +374,7 @@ def _write(options: DecideOptions, run: DecisionRun) -> None:
     else:
         with TableFile(options.output, options.overwrite, [*options.inputs, options.store]) as file:
             file.write(Table(_COLUMNS, map(_make_row, run.verdicts())))
-            file.commit()  # also before a page that cannot be read: verdicts are given once
+            file.commit()  # even if a page cannot be read: a verdict is given only once
     run.finish()
 
 
@@ -394,7 +394,7 @@ class DecisionRun:
     counts : Counter
         Pages by verdict.
     versions : Counter
-        Pages whose key was known, by their change.
+        Pages with a known key, by their change.
     pages : SinglePass
     """
 
@@ -407,7 +407,7 @@ class DecisionRun:
     def verdicts(self) -> Iterator[tuple[Verdict, Place]]:
         """Decide on every page, and yield its verdict and its place.
 
-        A page that cannot be read, or a signal, ends it; `finish` raises the error.
+        It ends early at an unreadable page or a signal; `finish` raises the error.
         """
         decided, outcome = 0, self._options.outcome
         with reporting(not self._options.quiet) as report:
@@ -421,7 +421,7 @@ class DecisionRun:
                     outcome.message = f"{counted(decided, 'page')} were decided and are in the store"
                     progress("deciding", decided, None)
                     yield verdict, self._places.popleft()
-            except KeyboardInterrupt as stopped:  # after the verdicts that were given, which nobody gives again
+            except KeyboardInterrupt as stopped:  # raised after the verdicts already given, which are not given again
                 self._problem = stopped
         self._store.flush()
 
@@ -437,7 +437,7 @@ class DecisionRun:
         self._options.outcome.message = ""
 
     def _items(self) -> Iterator[Item]:
-        """Yield the pages, and note their places."""
+        """Yield the pages, and record their places."""
         try:
             for page in self.pages:
                 try:

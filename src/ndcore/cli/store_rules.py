@@ -24,7 +24,7 @@ def run_rules(options: RulesOptions) -> int:
 
 
 def _group_pages(store: Store) -> tuple[dict[str, list[tuple[str, Hashable]]], int]:
-    """Return URLs and contents of the pages of a store by host, in their order, and how many keys are not URLs.
+    """Group the URLs and contents of the pages of a store by host, in order; also count the keys that are not URLs.
 
     Takes some 300 bytes of memory for each page.
     """
@@ -48,7 +48,7 @@ def _tell_rules(rules: list[tuple[str, MinedRule]], pages: int, hosts: int, othe
 
 
 def _make_row(host: str, mined: MinedRule) -> tuple[Any, ...]:
-    """Return the cells of a rule in the table."""
+    """Make the row of a rule in the table."""
     changed, same = (printable(url.removeprefix(host), 100) for url in mined.examples[0])
     return (f"{mined.support:,}", f"{mined.confidence:.3f}", printable(host), printable(str(mined.rule)),
             f"{changed} is {same}")

@@ -1,4 +1,4 @@
-"""What accounts say of the inputs: documents of each file, and whatever was rejected, passed over or read otherwise."""
+"""Describe the inputs in accounts: documents of each file, and what was rejected, skipped or read in another way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BY_TAGS = "too deeply nested for a parser, or with too many attributes, compared
 
 
 def what_was_read(documents: FileDocuments, saved: SavedRecords | None = None) -> dict[str, Any]:
-    """Describe, for an account, the documents read, rejected and passed over; `saved` as in `rejected_list`."""
+    """Describe, for an account, the documents read, rejected and skipped; `saved` as for `rejected_list`."""
     return {
         "inputs": input_counts(documents, None),
         "read_otherwise": read_otherwise(documents.sources),
@@ -37,7 +37,7 @@ def what_was_read(documents: FileDocuments, saved: SavedRecords | None = None) -
 
 
 def what_was_not_read(documents: FileDocuments | None, saved: SavedRecords | None = None) -> dict[str, Any]:
-    """Describe the documents rejected (`saved` as in `rejected_list`) and passed over; None: no documents."""
+    """Describe the documents rejected (`saved` as for `rejected_list`) and skipped; None: no documents."""
     return {
         "rejected": [] if documents is None else rejected_list(documents.rejected, saved),
         "ignored": [] if documents is None else ignored_list(documents.ignored),
@@ -69,7 +69,7 @@ def input_counts(documents: FileDocuments, verdicts: NamedVerdicts | None) -> li
 
 
 def archive_counts(documents: FileDocuments) -> dict[str, Any]:
-    """Count, over all archives, records that are not documents, by kind, and payloads that were decoded already."""
+    """Count, over all archives, the records that are not documents, by kind, and payloads that were decoded already."""
     kinds: Counter[str] = Counter()
     for index in range(len(documents.sources)):
         kinds.update(documents.kinds(index))
@@ -77,7 +77,7 @@ def archive_counts(documents: FileDocuments) -> dict[str, Any]:
 
 
 def ignored_list(ignored: Iterable[Ignored]) -> list[dict[str, str]]:
-    """List the paths in directories that were passed over, each with its kind."""
+    """List the paths in directories that were skipped, each with its kind."""
     return [item._asdict() for item in ignored]
 
 
@@ -91,7 +91,8 @@ def by_tags_list(documents: FileDocuments | SinglePass) -> list[dict[str, Any]]:
 def rejected_list(rejected: Iterable[Rejected], saved: SavedRecords | None = None) -> list[dict[str, Any]]:
     """List the rejected documents: path, line (row in Parquet, record in an archive; null for a whole file), reason.
 
-    A command that writes them to its output gives `saved`, and each has the file there; null where its bytes are gone.
+    A command that writes them to its output gives `saved`; then each has its file there, or null if its bytes are not
+    available.
     """
     return [
         {"path": item.path, "line": item.number, "reason": item.reason}
@@ -104,17 +105,17 @@ def rejected_list(rejected: Iterable[Rejected], saved: SavedRecords | None = Non
 
 
 def lists(output: str) -> str:
-    """Name the list of documents and paths that were not read, as subject and verb of a sentence."""
+    """Name the list of documents and paths that were not read, as the subject and verb of a sentence."""
     return "standard error lists" if output == STDOUT else "summary.json lists"
 
 
 def by_tags_note(data: Mapping[str, Any], lists: str = "--json lists") -> Note:
-    """Return the note on the pages of `by_tags_list` in an account's data; `lists` says where they are."""
+    """Return the note on the pages of `by_tags_list` in an account's data; `lists` says where they are listed."""
     return Note(len(data["pages_by_tags"]), "page", f"{BY_TAGS}; {lists} them")
 
 
 def left_out(data: Mapping[str, Any], lists: str = "--json lists") -> tuple[Note, Note]:
-    """Return the notes on paths in directories that were not read; `lists` says where they are."""
+    """List the notes on paths in directories that were not read; `lists` says where they are listed."""
     kinds = commonest(Counter(item["kind"] for item in data["ignored"]))
     return (Note(data["excluded"], "path", "left out by --include and --exclude"),
             Note(len(data["ignored"]), "path", f"passed over ({kinds}); {lists} them"))
@@ -129,21 +130,21 @@ def nothing_to_read(path: str, ignored: Sequence[Ignored]) -> DocumentError:
 
 
 def commonest(numbers: Mapping[str, int]) -> str:
-    """Say how many there are of the four commonest kinds, and how many other kinds there are."""
+    """Count in words the four most frequent kinds, and the other kinds."""
     ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
     more = f", {len(ordered) - 4} other kinds" if len(ordered) > 4 else ""
     return ", ".join(f"{number:,} {kind}" for kind, number in ordered[:4]) + more
 
 
 def print_rejected(rejected: Iterable[Rejected], stream: TextIO) -> None:
-    """Print a line for every rejected document, where no file lists them."""
+    """Print a line for every rejected document, if no file lists them."""
     for item in rejected:
         place = str(Place(item.path, item.number))
         print(f"ndcore: rejected {printable(place)}: {printable(item.reason)}", file=stream)
 
 
 def print_unread(documents: FileDocuments, stream: TextIO) -> None:
-    """Print a line for every document and path that was not read, or not by a parser, where no file lists them."""
+    """Print a line for every document and path that was not read, or not by a parser, if no file lists them."""
     print_rejected(documents.rejected, stream)
     for item in documents.ignored:
         print(f"ndcore: passed over {printable(item.path)}: {printable(item.kind)}", file=stream)
@@ -152,7 +153,7 @@ def print_unread(documents: FileDocuments, stream: TextIO) -> None:
 
 
 def print_readings(sources: Sequence[Source]) -> None:
-    """Print, on standard error, how files were read that are not in UTF-8, or whose delimiter was detected."""
+    """Report on standard error how files were read that are not UTF-8, or whose delimiter was detected."""
     for how, paths in read_otherwise(sources).items():
         more = f" and {len(paths) - 3:,} more" if len(paths) > 3 else ""
         print(f"ndcore: note: read {how}: {', '.join(map(printable, paths[:3]))}{more}", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Values of options: text of the command line to a value, or a message that says what is accepted.
+"""Convert the text of options to values, with messages that say what is accepted.
 
-What takes long to import is imported where an option is given: the help needs none of it.
+Modules that take long to import are imported only when an option is given; the help does not need them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def numbers(
 ) -> Callable[[str], Any]:
     """Make a parser of the numbers from `least` to `most`; with `above` and `below`, the bound itself is refused.
 
-    `kind` is what messages call such a number; with `WHOLE` the parser returns an int.
+    `kind` names such a number in messages; with `WHOLE` the parser returns an int.
     """
     top = "2^64 - 1" if most == (1 << 64) - 1 else f"{most}"
     first = f"above {least}" if above else f"from {least}"
@@ -53,7 +53,7 @@ def integer(least: int, most: float = math.inf) -> Callable[[str], Any]:
     return numbers(least, most, kind=WHOLE)
 
 
-threshold = numbers(0, 1, above=True)  # a resemblance to ask for
+threshold = numbers(0, 1, above=True)  # a resemblance threshold
 probability = numbers(0, 1, above=True, below=True)
 seconds = numbers(0, 3600, kind="a number of seconds")
 positive, whole, seed = integer(1), integer(0), integer(0, (1 << 64) - 1)
@@ -62,7 +62,7 @@ bits = numbers(0, 1e6, kind="a number of bits")
 
 
 def thresholds(text: str) -> tuple[float, ...]:
-    """Parse resemblances with commas between them, as 0.7,0.8,0.9, and sort them."""
+    """Parse resemblances separated by commas, such as 0.7,0.8,0.9, and sort them."""
     values = sorted(map(threshold, text.split(",")))
     if len(set(values)) < len(values):
         raise argparse.ArgumentTypeError(f"{text!r} names a threshold twice")
@@ -70,7 +70,7 @@ def thresholds(text: str) -> tuple[float, ...]:
 
 
 def resemblance_and_probability(text: str) -> tuple[float, float]:
-    """Parse a resemblance and a probability, as 0.5:0.01."""
+    """Parse a resemblance and a probability, such as 0.5:0.01."""
     resemblance, colon, probability = text.partition(":")
     with contextlib.suppress(ValueError):
         if colon and 0 <= float(resemblance) < 1 and 0 < float(probability) < 1:
@@ -93,7 +93,7 @@ def window(text: str) -> int:
 
 
 def distance(text: str) -> int:
-    """Parse a Hamming distance that an index has tables for."""
+    """Parse a Hamming distance for which an index can have tables."""
     from ndcore.hamming.table_plan import MAX_DISTANCE
 
     return int(integer(0, MAX_DISTANCE)(text))
@@ -105,7 +105,7 @@ def modulus(text: str) -> int | str:
 
 
 def block_counts(text: str) -> tuple[int, ...]:
-    """Parse whole numbers with commas between them, as 4,4."""
+    """Parse whole numbers separated by commas, such as 4,4."""
     counts = text.split(",")
     if all(count.isascii() and count.isdigit() for count in counts):
         return tuple(map(int, counts))
@@ -113,7 +113,7 @@ def block_counts(text: str) -> tuple[int, ...]:
 
 
 def memory(text: str) -> int:
-    """Parse a size in bytes, as 512M or 2G."""
+    """Parse a size in bytes, such as 512M or 2G."""
     from ndcore.checks import parsed_size
 
     try:
@@ -207,7 +207,7 @@ def field_names(text: str) -> tuple[str, ...]:
 
 
 def folds(text: str) -> tuple[str, ...]:
-    """Parse what is folded: kinds separated by commas, or all."""
+    """Parse the kinds to fold, separated by commas, or all."""
     kinds = tuple(FOLDS) if text == "all" else tuple(text.split(","))
     for kind in kinds:
         if kind not in FOLDS:

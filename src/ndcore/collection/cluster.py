@@ -2,10 +2,10 @@
 
 Broder, Glassman, Manasse, Zweig 1997, Syntactic clustering of the Web, DOI 10.1016/S0169-7552(97)00031-7.
 
-The way of a text: `Job` (what to do, checked) → `sketch_documents` (phase one) → `find_leaders` (equal documents) →
+The path of a text: `Job` (checked settings) → `sketch_documents` (phase one) → `find_leaders` (equal documents) →
 `sort_entries` (phase two) → `count_pairs` (phase three) → `cluster_pairs` (phase four, in `ndcore.collection.clustering`) →
-`Clustering`. Each phase reads some slots of the shelf and puts others there; `ndcore.collection.shelf` lists them. What is
-there already is not made again, so an interrupted job goes on after its last part.
+`Clustering`. Each phase reads some slots of the shelf and writes others; `ndcore.collection.shelf` lists them. Slots that
+exist are not made again, so an interrupted job resumes after its last part.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ from ndcore.text.digests import OF_BYTES, OF_TOKENS, first_equal, read_digests
 from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
 
-PARTS = 16  # of entries, or of pairs, where memory is not limited
+PARTS = 16  # parts of entries, or of pairs, if memory is not limited
 SEGMENT = 1 << 28  # bytes of sketches in a part
-LEAST_SEGMENT = 1 << 24  # the same, of a small limit
+LEAST_SEGMENT = 1 << 24  # least bytes of sketches in a part, if memory is limited
 SEGMENT_DOCUMENTS = 1 << 20
-DIGITS = 12  # leading bits of values by which they are cut into slabs
-SLAB = 1 << 22  # entries that are sorted at a time, at least
-ENTRY_BYTES = 60  # an entry, its scratch, key, document and run
-FILE_BYTES = 18  # of an entry on disk, its part of the runs included
-PAIR_BYTES = 24  # a place in a list, and what is made of it
-RANGE = 1 << 24  # pairs, repeats counted, that are counted at a time, at least
+DIGITS = 12  # leading bits of values by which they are split into slabs
+SLAB = 1 << 22  # least number of entries that are sorted at a time
+ENTRY_BYTES = 60  # bytes of an entry with its scratch space, key, document and run
+FILE_BYTES = 18  # bytes of an entry on disk, its share of the runs included
+PAIR_BYTES = 24  # bytes of a place in a list and of the pair made from it
+RANGE = 1 << 24  # least number of pairs, with repeats, that are counted at a time
 ROOM = 1 << 20  # counted pairs that are judged at a time
 JUDGED_BYTES = 100
 
-_BYTES, _TOKENS = slice(16), slice(16, 32)  # of a row of digests
+_BYTES, _TOKENS = slice(16), slice(16, 32)  # parts of a row of digests
 _OTHERS = ("sketches of {} documents are there, and {} documents are given: go on with the same, or build in another "
            "directory")
 
 Made = TypeVar("Made")
 
 Measure = Callable[[Ints, Ints, Ints], tuple[Bools, Overlaps]]
-"""Of pairs (a, b, common): which of them to look at, and what these have in common."""
+"""Selects among pairs (a, b, common): returns which of them to consider, and their overlaps."""
 
 
 def cluster(
@@ -103,10 +103,10 @@ def cluster(
 ) -> Clustering:
     """Cluster a collection by the values that the sketches of its documents have in common.
 
-    1. Sketch the documents; those with equal sketches count as one from here on. 2. Sort the entries (value, document): a
+    1. Sketch the documents; documents with equal sketches then count as one. 2. Sort the entries (value, document): a
     value held by more than `max_holders` documents is common, and proposes no pairs. 3. Count the pairs of documents that
     hold another value in common. 4. Make clusters of the pairs that resemble each other enough. Texts are not compared:
-    `near_duplicates` does that. docs/clustering.md says why its other options are not here.
+    `near_duplicates` does that. docs/clustering.md explains why its other options are missing here.
 
     Parameters
     ----------
@@ -116,53 +116,56 @@ def cluster(
     threshold : float
         Jaccard similarity (resemblance), or containment by `policy`; above 0, at most 1.
     shingling : Shingling, optional
-        Of the sketcher that is chosen where none is given; not with `sketcher`. None: words, 5 to a shingle; with sketches,
+        The shingling of the default sketcher; not with `sketcher`. None: words, 5 to a shingle; with sketches,
         the shingling of their recipe.
     sketcher : ModSketcher, BottomSketcher or MinHasher, optional
-        None: ModSketcher("adaptive"); for super-shingles ModSketcher(25), for features a MinHasher as the filter needs it.
+        None: ModSketcher("adaptive"); for super-shingles ModSketcher(25), for features a MinHasher that fits the filter.
         Broder et al. had ModSketcher(25, shingling=Shingling(width=10)).
     method : "shingles", "super-shingles" or "features"
-        What documents must have in common to be compared. shingles: any value of their samples but common ones, so no pair
-        is missed. super-shingles (§5.3): `run` consecutive values of mod or bottom sketches of one modulus. Entries are far
-        fewer, but they tell no containment, and less similar documents are missed: see `super_shingle_probability`. features
-        (Broder 2000): as many features of signatures as `filter` needs; combinations of two of them where it needs two.
+        The values that documents must share to be compared. shingles: any value of their samples except common ones, so no
+        pair is missed. super-shingles (§5.3): `run` consecutive values of mod or bottom sketches of one modulus. Entries
+        are far fewer, but they do not show containment, and less similar documents are missed: see
+        `super_shingle_probability`. features (Broder 2000): as many features of signatures as `filter` needs; combinations
+        of two of them where it needs two.
     policy : "resemblance" or "containment"
-        The quantity that the threshold is for. containment: of one of the two documents in the other, so that an excerpt is
-        in the cluster of its source.
+        The quantity that is compared with the threshold. containment: of either document in the other, so that an excerpt
+        joins the cluster of its source.
     cluster : "star", "components", "greedy" or "popular"
         star: each document, in order, joins the representative that it resembles most, or becomes one. greedy: it joins the
-        first representative that it resembles. components: documents connected by a chain of pairs (§4.1). popular: as
-        `greedy_clusters` by the most popular values of each cluster (Broder 1997, §4.4), which needs no pairs, and 58 bytes
-        a value in memory.
+        first representative that it resembles. components: documents connected by a chain of pairs (§4.1). popular: like
+        `greedy_clusters` by the most popular values of each cluster (Broder 1997, §4.4), which needs no pairs, but 58 bytes
+        of memory for each value.
     guard : float, optional
         With components: a component is clustered as a star if a member resembles the representative less than this.
     least : int
-        Members that a sample needs to tell a containment, unless samples are the whole sets: one member of a short page, at
-        the modulus of a long document, tells nothing. With policy="containment", pairs with fewer are judged by resemblance.
-        A containment is never below the resemblance, so a pair at or above the threshold of resemblance joins whatever
-        `least` is. `Clustering.contained` takes the same.
+        Members that a sample needs for a containment, unless samples are the whole sets: a single member of a short page,
+        at the modulus of a long document, proves nothing. With policy="containment", pairs with fewer are judged by
+        resemblance.
+        A containment is never below the resemblance, so a pair whose resemblance reaches the threshold joins for any
+        `least`. `Clustering.contained` has the same parameter.
     max_holders : int
         At least 1.
     run : int
         Members in a super-shingle.
     filter : FilterDesign, optional
         None: design_filter(threshold).
-    tell_apart : bool
+        tell_apart : bool
         Read documents with equal sketches again to tell identical, lexically equivalent and others apart. False: all are
         "shingle", and documents without a sample are alone.
     memory_limit : int or str, optional
-        Bytes, or a size as "2G", plus 100 bytes a document. The rest goes to temporary files. The clusters are the same.
+        Bytes, or a size such as "2G", plus 100 bytes for each document. The rest goes to temporary files. The clusters do
+        not depend on it.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
         True: a bar on a terminal. A callable gets (stage, done, total).
     by, one_per, must_agree
-        As in `near_duplicates`, in the order of the documents: documents that `by` or `must_agree` keep apart are never a
-        pair, nor collapsed where their sketches are equal; versions by `one_per` are not compared. `must_agree` needs texts,
-        and cluster="popular" takes neither `by` nor `must_agree`.
+        As for `near_duplicates`, in the order of the documents: documents that `by` or `must_agree` keep apart are never a
+        pair, and are not collapsed even if their sketches are equal; versions by `one_per` are not compared. `must_agree`
+        needs texts, and cluster="popular" takes neither `by` nor `must_agree`.
     min_shingles : int
         Documents of fewer distinct shingles propose no pairs, and join others only if they are identical or lexically
-        equivalent. The sketch tells the number: exactly where it knows it (`Sketches.sizes_exact`), else as an estimate.
+        equivalent. The number is taken from the sketch: exact if the sketch has it (`Sketches.sizes_exact`), else estimated.
 
     Returns
     -------
@@ -202,7 +205,7 @@ def cluster(
 
 
 def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> Clustering:
-    """Run the four phases of a job with their outcomes on this shelf; keep sketches and entries there for queries too."""
+    """Run the four phases of a job with their results on this shelf; `keep`: keep sketches and entries there for queries."""
     settings = job.settings
     segments = sketch_documents(shelf, job, report, keep)
     n = len(segments)
@@ -223,10 +226,10 @@ def run_phases(shelf: Shelf, job: Job, report: Progress, keep: bool = False) -> 
 
 
 def cut_into_parts(sizes: Ints, at_least: int, item_bytes: int, share: int | None) -> Ints:
-    """Cut consecutive groups of items into parts; return the first group of each part, and last the number of groups.
+    """Split consecutive groups of items into parts; return the first group of each part, and finally the number of groups.
 
-    A part has at most a sixteenth of all items, or `at_least` where that is more. With a `share` of memory it also has at
-    most as many as fit in it. A group is never cut: a part may be one larger group.
+    A part has at most a sixteenth of all items, or `at_least` if that is more; and with a `share` of memory, at most as
+    many items as fit in it. A group is never split, so a part may be one larger group.
     """
     most = max(at_least, -(-int(sizes.sum()) // PARTS))
     if share is not None:
@@ -235,7 +238,7 @@ def cut_into_parts(sizes: Ints, at_least: int, item_bytes: int, share: int | Non
 
 
 def _make_parts(make: Callable[[int], Made], sizes: AnyArray, job: Job, stage: str, report: Progress) -> list[Made]:
-    """Make part after part of a slot, by their numbers, and report how many of their items are done."""
+    """Make the parts of a slot in turn, by their numbers, and report how many of their items are done."""
     parts, done, total = list[Made](), 0, int(sizes.sum())
     for made in map_pieces(make, range(len(sizes)), job.threads):
         done += int(sizes[len(parts)])
@@ -247,13 +250,13 @@ def _make_parts(make: Callable[[int], Made], sizes: AnyArray, job: Job, stage: s
 # ---- phase one: a sketch of every document
 #
 # In: texts, or sketches. Out: the slots ``sketches/…`` and ``read``. Documents are read once, in order. Their sketches are
-# put on the shelf in parts of bounded size, so an interrupted job reads and skips the documents whose sketches are there.
+# # stored on the shelf in parts of bounded size; an interrupted job reads, but skips, documents whose sketches are there.
 
 
 def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Segments:
-    """Return the sketches of all documents of a job; a collection that is extended comes first.
+    """Return the sketches of all documents of a job, with an extended collection's documents first.
 
-    Sketches that are given go to the shelf with `keep` only. ValueError where the shelf has sketches of other documents.
+    Given sketches are stored on the shelf only with `keep`. Raises ValueError if the shelf has sketches of other documents.
     """
     given, sketcher = job.given, job.settings.sketcher
     parts = [] if job.earlier is None else list(job.earlier.segments.parts)
@@ -273,7 +276,7 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
     if job.agreement is not None:
         both = min(len(names), len(shelf.consecutive(slots.KEYS)))
         for name in (*names[both:], *shelf.names(slots.KEYS)[both:]):
-            shelf.drop(name)  # its keys, or its sketches, were lost
+            shelf.drop(name)  # its keys or its sketches were lost
         names = names[:both]
     done = sum(len(shelf.get_sketches(name)) for name in names[len(parts) :])
     whole = shelf.has(slots.SKETCHED) and shelf.opened(slots.SKETCHED, done)[0]["documents"] == done
@@ -291,7 +294,7 @@ def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Se
 
 
 def _put_given(shelf: Shelf, name: str, part: Sketches) -> None:
-    """Put sketches on the shelf; ValueError where an interrupted job put other ones there."""
+    """Store sketches on the shelf. Raises ValueError if an interrupted job stored other sketches there."""
     if not shelf.has(name):
         shelf.put_sketches(name, part)
         return
@@ -330,7 +333,7 @@ def sketch_parts(
         if nbytes >= most or done - begin >= SEGMENT_DOCUMENTS:
             yield part()
             begin, nbytes = done, 0
-    if waiting or not done:  # a collection has a part at least
+    if waiting or not done:  # a collection has at least one part
         yield part()
 
 
@@ -347,22 +350,22 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 
 # ---- documents with equal sketches: only the first of them, their leader, goes on
 #
-# In: the sketches of phase one, and the texts once more. Out: the slot ``documents``: the leader of every document, and how
-# it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
+# In: the sketches of phase one, and the texts once more. Out: the slot ``documents``: the leader of every document, and in
+# # what way it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
 
 
 @dataclass(frozen=True)
 class Apart:
-    """What keeps documents apart, by the options.
+    """The properties that keep documents apart, by the options.
 
     Attributes
     ----------
     version : int64 (n,)
         The first document with the same label of `one_per`. Only documents that are their own version are compared.
     by, keys : int64 (n,) or None
-        Numbers: equal for equal labels of `by`, and for what agrees in `must_agree`.
+        Numbers that are equal for equal labels of `by`, and for documents that agree in `must_agree`.
     aside : bool (n,)
-        Documents that propose no pairs, and equal others by digests only: without a sample, or of too few shingles.
+        Documents that propose no pairs and equal others only by digests: without a sample, or with too few shingles.
     """
 
     version: Ints
@@ -372,7 +375,7 @@ class Apart:
 
     @classmethod
     def of(cls, shelf: Shelf, segments: Segments, job: Job, keep: bool) -> Apart:
-        """Read labels and keys, once all documents were sketched. ValueError, TypeError for labels that are not accepted."""
+        """Read labels and keys, once all documents are sketched. Raises ValueError or TypeError for other labels."""
         n, keys = len(segments), None
         by, codes = (_number_labels(shelf, job, name, n, keep) for name in (slots.BY, slots.ONE_PER))
         version = np.arange(n)
@@ -385,7 +388,7 @@ class Apart:
 
     @cached_property
     def group(self) -> Ints | None:
-        """Numbers, equal for documents that may be a pair; None where any may."""
+        """Numbers that are equal for documents that may be a pair; None if any may."""
         columns = [column for column in (self.by, self.keys) if column is not None]
         if len(columns) < 2:
             return columns[0] if columns else None
@@ -393,7 +396,7 @@ class Apart:
 
 
 def _number_labels(shelf: Shelf, job: Job, name: str, n: int, keep: bool) -> Ints | None:
-    """Number the labels of an option, of earlier documents first; `keep` them on the shelf."""
+    """Number the labels of an option, starting with earlier documents; `keep`: store them on the shelf."""
     given = job.labels.get(name)
     if given is None:
         return None
@@ -409,7 +412,7 @@ def _number_labels(shelf: Shelf, job: Job, name: str, n: int, keep: bool) -> Int
 
 
 def find_leaders(segments: Segments, apart: Apart, job: Job, report: Progress) -> dict[str, AnyArray]:
-    """Find the leader of every document and how it is the same: the arrays of the slot ``documents``."""
+    """Find the leader of every document, and in what way it is the same: the arrays of the slot ``documents``."""
     alike = find_alike(segments, apart, job.threads)
     leader, how = collapse(segments, alike, _digests(segments, apart, job, alike, report), apart)
     return {"leader": leader.astype(np.uint32), "same": how}
@@ -418,9 +421,9 @@ def find_leaders(segments: Segments, apart: Apart, job: Job, report: Progress) -
 def _digests(
     segments: Segments, apart: Apart, job: Job, alike: tuple[Ints, Ints], report: Progress
 ) -> NDArray[np.uint8] | None:
-    """Return digests of the documents of a job that are alike; None where there are none to compare.
+    """Compute digests of the documents of a job that are alike; None if there are none to compare.
 
-    Texts are read again, for digests of their bytes. Where these differ, or sketches do not decide, they are read once more
+    Texts are read again for digests of their bytes. If these differ, or sketches do not decide, texts are read once more
     for digests of their tokens.
     """
     given, first, (documents, firsts) = job.given, job.first, alike
@@ -437,14 +440,14 @@ def _digests(
             read_digests([given], [first], wanted, job.shingling, every, segments.valid, part=part, threads=job.threads,
                          report=report)
             undecided = (every[documents] != every[firsts]).any(axis=1) | apart.aside[documents]
-            if apart.group is not None:  # then any two with an equal sketch may be compared
+            if apart.group is not None:  # then any two with equal sketches may be compared
                 undecided = np.isin(firsts, firsts[undecided])
         digests = every[first:]
     return digests if job.earlier is None else job.earlier.digests(digests, len(segments))
 
 
 def find_alike(segments: Segments, apart: Apart, threads: int | None) -> tuple[Ints, Ints]:
-    """Find documents with the sketch of an earlier one, or with an empty one too, but no versions; return both."""
+    """Find documents, except versions, whose sketch equals an earlier one's, empty ones included; return both."""
     n = len(segments)
     which = np.flatnonzero(apart.version == np.arange(n))
     entries = np.empty((len(which), 2), np.uint64)
@@ -452,7 +455,7 @@ def find_alike(segments: Segments, apart: Apart, threads: int | None) -> tuple[I
     _entries.sort_entries(entries)
     keys, documents = entries[:, 0], entries[:, 1].astype(np.int64)
     leader = np.arange(n)
-    while len(documents):  # a second time only where different sketches have the same key, which is chance
+    while len(documents):  # repeated only if different sketches have the same key, by chance
         first = np.concatenate([[True], keys[1:] != keys[:-1]])
         leaders = documents[np.maximum.accumulate(np.where(first, np.arange(len(documents)), 0))]
         later, before = documents[~first], leaders[~first]
@@ -467,11 +470,11 @@ def find_alike(segments: Segments, apart: Apart, threads: int | None) -> tuple[I
 def collapse(
     segments: Segments, alike: tuple[Ints, Ints], digests: NDArray[np.uint8] | None, apart: Apart
 ) -> tuple[Ints, NDArray[np.uint8]]:
-    """Return the leader of every document, and how it is the same, as a position in CLASSES.
+    """Return the leader of every document, and in what way it is the same, as a position in CLASSES.
 
-    Digests of the documents that are alike, and of their leaders, tell how; without them all are "shingle". Documents set
-    aside have a leader only by digests, of their tokens, or without shingles of their bytes. Identical documents have the
-    keys of the first of them.
+    Digests of the documents that are alike, and of their leaders, decide the class; without them all are "shingle".
+    Documents set aside have a leader only by digests of their tokens, or of their bytes if they have no shingles. Identical
+    documents have the keys of the first of them.
     """
     own = np.arange(len(segments))
     leader, how, sample = own.copy(), np.zeros(len(own), np.uint8), own.copy()
@@ -502,11 +505,11 @@ def collapse(
 #
 # In: the sketches of phase one, except of documents that equal an earlier one. Out: the slots ``slabs``, ``entries/…`` and
 # ``directory`` (kept for queries only), and ``runs/…``.
-#
-# A document has a pairing set, of the values that propose pairs: by the method, the members of its sketch, its
-# super-shingles or its features. The list of entries does not fit in memory, so it is cut by the leading bits of values into
-# slabs of similar size, which are sorted independently. A run is the list of documents that hold one value, so it has all
-# pairs that this value proposes. A value held by more than `max_holders` documents is common (§5.1): it proposes no pairs.
+# The pairing set of a document has the values that propose pairs: depending on the method, the members of its sketch, its
+# super-shingles or its features. The list of entries does not fit in memory, so it is split by the leading bits of values
+# into slabs of similar size, which are sorted independently. A run is the list of documents that hold one value, so it has
+# all pairs that this value proposes. A value held by more than `max_holders` documents is common (§5.1): it proposes no
+# pairs.
 
 
 class PairingSets(NamedTuple):
@@ -539,14 +542,14 @@ def sort_entries(
     Parameters
     ----------
     sets : sequence of PairingSets
-        Of all documents, in parts.
+        The pairing sets of all documents, in parts.
     taken : bool (n,)
         Documents whose entries are sorted.
     shelf : Shelf
         Gets ``slabs``; with `keep`, ``entries/…`` (keys, documents) and ``directory``, every 512th key of each part; and
         ``runs/…``: the documents of each value held by 2 to max_holders of them (holders), where each run ends (ends), and
-        the values held by more (common: value, holders, example), with their holders one after another (crowd). Parts that
-        are there already are not made again.
+        the values held by more (common: value, holders, example), with their concatenated holders (crowd). Existing parts
+        are not made again.
     """
     n, max_holders = len(taken), min(job.settings.max_holders, len(taken))
 
@@ -574,7 +577,7 @@ def sort_entries(
 
 
 def _with_documents(sets: Sequence[PairingSets], taken: Bools) -> Iterator[tuple[UInts, Ints, NDArray[np.uint8], int]]:
-    """Yield the pairing sets of each part, which of its documents are taken, and the first of them."""
+    """Yield for each part its pairing sets, which of its documents are taken, and its first document."""
     first = 0
     for values, offsets in sets:
         last = first + len(offsets) - 1
@@ -598,11 +601,11 @@ def cut_into_slabs(sets: Sequence[PairingSets], taken: Bools, share: int | None)
 
 
 class SlabError(ValueError):
-    """A slab has another number of entries than were counted."""
+    """A slab has another number of entries than counted."""
 
 
 def sort_slab(sets: Sequence[PairingSets], taken: Bools, low: int, high: int, size: int) -> dict[str, AnyArray]:
-    """Gather and sort the `size` entries (keys, documents) whose values are from low to high; SlabError for others."""
+    """Gather and sort the `size` entries (keys, documents) whose values are from low to high. Raises SlabError."""
     if size > (members := sum(len(part.values) for part in sets)):
         raise SlabError(f"its slabs have more entries than the sketches have members, {members}")
     entries, end = np.empty((size, 2), np.uint64), 0
@@ -626,24 +629,23 @@ def gather_runs(keys: UInts, documents: NDArray[np.uint32], max_holders: int) ->
 # ---- phase three: the pairs (document, document, common) that hold a value in common
 #
 # In: the slots ``slabs`` and ``runs/…``. Out: the slots ``ranges``, ``pairs/…`` and ``paired``.
-#
-# Every run proposes all its pairs, and a pair is proposed once for each value that both documents hold. The repeated pairs
-# do not fit in memory, so documents are cut into ranges with about the same number of pairs. The pairs (a, b), a < b, whose
-# first document is in a range are counted together. A pair is kept if one document is contained in the other at or above the
-# floor of the settings.
+# Every run proposes all its pairs, so a pair is proposed once for each value that both documents hold. The repeated pairs
+# do not fit in memory, so documents are split into ranges with about the same number of pairs. The pairs (a, b), a < b,
+# whose first document is in a range are counted together. A pair is kept if one document is contained in the other at or
+# above the floor of the settings.
 
 
 def count_pairs(segments: Segments, group: Ints | None, shelf: Shelf, job: Job, report: Progress) -> None:
-    """Count the pairs that the runs propose, range by range; keep those contained at or above the floor of the settings.
+    """Count the pairs that the runs propose, range by range; keep pairs contained at or above the floor of the settings.
 
     The shelf gets ``ranges``, ``pairs/…`` and, once all pairs are counted, ``paired`` with the common values of all runs.
-    Parts that are there already are not made again. `group`, int64 (n,): documents of different numbers are never a pair.
+    Existing parts are not made again. `group`, int64 (n,): documents with different numbers are never a pair.
     """
     n, settings, runs = len(segments), job.settings, shelf.read_parts(slots.RUNS, len(segments))
     measure, floor = measure_of(settings, segments, runs), settings.floor
     room = ROOM if job.share is None else max(1, min(ROOM, job.share // JUDGED_BYTES))
     lists = [(run["holders"], run["ends"]) for run in runs]
-    volume = np.zeros(n, np.int64)  # pairs, repeats counted, by their first document
+    volume = np.zeros(n, np.int64)  # number of pairs, with repeats, by their first document
     for holders, ends in lists:
         _entries.volume(holders, ends, volume)
 
@@ -668,9 +670,9 @@ def count_pairs(segments: Segments, group: Ints | None, shelf: Shelf, job: Job, 
 
 
 def measure_of(settings: Settings, segments: Segments, runs: Sequence[Mapping[str, AnyArray]]) -> Measure:
-    """Return how pairs are measured: shingles are counted by the runs; by other methods, sketches are compared.
+    """Choose how pairs are measured: method "shingles" counts values in the runs; other methods compare sketches.
 
-    Common values propose no pairs, but they count in the pairs that other values propose.
+    Common values propose no pairs, but count in pairs that other values propose.
     """
     if settings.method != "shingles":
         def compared(a: Ints, b: Ints, common: Ints) -> tuple[Bools, Overlaps]:
@@ -696,7 +698,7 @@ def measure_of(settings: Settings, segments: Segments, runs: Sequence[Mapping[st
 def _kept(
     counts: _entries.Counts, measure: Measure, floor: float, room: int, group: Ints | None
 ) -> Iterator[CountedPairs]:
-    """Yield the pairs of a range that are kept, in batches of about `room` counted pairs."""
+    """Yield the kept pairs of a range, in batches of about `room` counted pairs."""
     while (counted := counts.next(room)) is not None:
         if group is not None:
             may = group[counted[0]] == group[counted[1]]

@@ -1,6 +1,6 @@
-"""Phase four of Broder et al. 1997, §4.1: clusters of the pairs that resemble each other enough; the result of `cluster`.
+"""Phase four of Broder et al. 1997, §4.1: make clusters of the pairs that resemble each other; the result of `cluster`.
 
-In: the slots ``documents``, ``pairs/…`` and ``paired``, and the sketches. Out: a `Clustering`, which a collection puts in
+In: the slots ``documents``, ``pairs/…`` and ``paired``, and the sketches. Out: a `Clustering`, which a collection stores in
 the slot ``clusters``.
 
 The paper joins pairs by union-find: "components" here. "star" and "greedy" assign documents to representatives, in the order
@@ -42,7 +42,7 @@ class _Containments(NamedTuple):
 
 
 class Containments(NamedColumns, _Containments):  # type: ignore[misc]
-    """Which documents are contained in which: `inner` in `outer`, sorted by `inner`, then `outer`.
+    """The pairs of documents of which one contains the other: `inner` in `outer`, sorted by `inner`, then `outer`.
 
     `sample` is the number of members of the inner sample, from which the containment is estimated.
     """
@@ -60,11 +60,11 @@ class Clustering(Assignments):
         Position of the document that represents document i: the first of its cluster.
     resemblance : float64 (n,)
         Jaccard similarity to labels[i], estimated from the sketches: 1.0 to itself and for equal sketches, although their
-        sets of shingles may differ outside of the samples; nan for equal documents without a sample.
+        sets of shingles may differ outside the samples; nan for equal documents without a sample.
     leaders : int64 (n,)
-        The first document that is the same, or of the same label of ``one_per``; only leaders are in pairs.
+        The first document that is the same, or that has the same label of ``one_per``; only leaders are in pairs.
     same : uint8 (n,)
-        How a document is the same as its leader: a position in CLASSES.
+        In what way a document is the same as its leader: a position in CLASSES.
     codes : uint8 (n,)
         `classes` as positions in CLASSES.
     threshold, policy, cluster, guard, least
@@ -105,30 +105,30 @@ class Clustering(Assignments):
     def classes(self) -> NDArray[np.str_]:
         """The strongest relation of document i to labels[i], str (n,).
 
-        kept: itself. identical: the same bytes. lexical: the same canonical tokens. shingle: equal sketches, so equal sets
-        of shingles only where samples are whole. near. contained: with policy="containment" only. version: a document
-        before it has its label of ``one_per``; they were not compared, and `resemblance` is nan.
+        kept: itself. identical: the same bytes. lexical: the same canonical tokens. shingle: equal sketches, which prove
+        equal sets of shingles only if samples are whole. near. contained: only with policy="containment". version: an
+        earlier document has its label of ``one_per``; they were not compared, and `resemblance` is nan.
         """
         return frozen(np.array(slots.CLASSES)[self.codes])
 
     @property
     def floor(self) -> float:
-        """Pairs were counted from this containment on, one way or the other. Lower thresholds are refused."""
+        """Pairs were counted from this containment on, in either direction. Lower thresholds are refused."""
         return self.settings.floor
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How pairs were found: method, max_holders, what else the method takes, and options that were given."""
+        """How pairs were found: the method, max_holders, further parameters of the method, and options that were given."""
         return self.settings.described()
 
     @cached_property
     def common(self) -> CommonValues:
-        """Values held by too many documents: they propose no pairs, but count in the pairs that other values propose."""
+        """Values held by too many documents: they propose no pairs, but count in pairs that other values propose."""
         return CommonValues.sorted(self.shelf.read(slots.PAIRED, len(self))["common"])
 
     @property
     def without_sample(self) -> int:
-        """Number of documents that propose no pairs, for they have no sample.
+        """The number of documents that propose no pairs because they have no sample.
 
         One without shingles can only be identical to another; one with shingles can be identical or lexically equivalent.
         """
@@ -140,7 +140,7 @@ class Clustering(Assignments):
         return CountedPairs.joined(list(counted_pairs(self.shelf, len(self))))
 
     def members(self, document: int) -> Ints:
-        """Return the positions of the cluster of a document, ascending. IndexError where it does not exist."""
+        """Return the positions of the cluster of a document, ascending. Raises IndexError if it does not exist."""
         if not 0 <= document < len(self):
             raise IndexError(f"there is no document {document}; positions are 0 to {len(self) - 1}")
         return np.flatnonzero(self.labels == self.labels[document])
@@ -150,14 +150,14 @@ class Clustering(Assignments):
         cluster: ClusterBy | None = None, guard: float | None = None, least: int | None = None,
         threads: int | None = None,
     ) -> Clustering:
-        """Cluster the counted pairs again with another threshold, policy or clustering: phase four alone.
+        """Cluster the counted pairs again with another threshold, policy or clustering: only phase four.
 
         Parameters
         ----------
         threshold, policy, cluster, least
-            As in `cluster`. None: as in this clustering.
-        guard, threads
-            As in `cluster`. A guard is for one clustering only, so None means none.
+            As for `cluster`. None: as in this clustering.
+            guard, threads
+            As for `cluster`. A guard applies only to one clustering, so None means no guard.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Clustering(Assignments):
         Returns
         -------
         Containments
-            Documents with equal sketches stand together under `leaders`.
+            Documents with equal sketches are represented by their `leaders`.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class Clustering(Assignments):
 def unjoined(
     shelf: Shelf, segments: Segments, leaders: Ints, same: NDArray[np.uint8], settings: Settings, grouping: Grouping
 ) -> Clustering:
-    """Return the clustering before pairs are joined, each document under its leader; pairs are on the shelf."""
+    """Return the clustering before pairs are joined, with each document under its leader; pairs are on the shelf."""
     return Clustering(leaders, same, np.ones(len(leaders)), leaders, same, **asdict(grouping), chains=_UNCHAINED, ids=None,
                       settings=settings, segments=segments, shelf=shelf)
 
@@ -244,7 +244,7 @@ def _links(paired: Clustering, grouping: Grouping) -> Iterator[DocumentPairs]:
 
 
 def weigh(overlaps: Overlaps, whole: Bools, grouping: Grouping) -> Floats:
-    """Return what is compared with the threshold: the resemblance where too few members tell a containment.
+    """Return the values to compare with the threshold: containments, or resemblances if too few members prove a containment.
 
     whole, bool (pairs,): both samples are the whole sets.
     """
@@ -283,7 +283,7 @@ def _components(paired: Clustering, grouping: Grouping, threads: int | None) -> 
 def _verdicts(
     paired: Clustering, labels: Ints, grouping: Grouping, threads: int | None
 ) -> tuple[NDArray[np.uint8], Floats]:
-    """Return class and resemblance of every document to the representative of its cluster; `labels` are of leaders."""
+    """Return the class of every document and its resemblance to its representative; `labels` are of leaders."""
     leaders, own = paired.leaders, np.arange(len(labels))
     whole = labels[leaders]
     resemblance = np.where(~paired.segments.empty | (whole == own), 1.0, np.nan)

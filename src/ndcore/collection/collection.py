@@ -55,11 +55,11 @@ from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
 IdArrays = Callable[[int], dict[str, AnyArray]]
-"""Of the number of documents, known at the end: the arrays of the slot ``ids``."""
+"""Makes the arrays of the slot ``ids``, given the number of documents, which is known at the end."""
 
 
 class Resembling(NamedTuple):
-    """A document that resembles a text: estimates from the sketches, and the id that stands for its cluster.
+    """A document that resembles a text: estimates from the sketches, and the id of its cluster's representative.
 
     `text_in_document` and `document_in_text` are containments.
     """
@@ -82,13 +82,13 @@ class Collection:
     names : Names
         The ids.
     parameters : dict
-        What it was built with: the settings of the phases.
+        The settings of the phases with which it was built.
 
     Notes
     -----
     A query sketches its text and looks up each member of the sketch in the sorted entries, O(1) each, plus the documents
-    found. Of files that are not in memory it reads about two pages a member, more where a run of one value crosses a
-    page, then the sketches and ids of the documents found. Pages of members are asked for together.
+    found. From files that are not in memory it reads about two pages for each member, more if a run of one value crosses a
+    page, then the sketches and ids of the documents found. Pages of members are requested together.
     1 million documents: 0.3 ms; 30 million, cold: 1.5 ms (Intel Xeon, 2 vCPU, 2026-11-22).
 
     >>> import tempfile
@@ -137,29 +137,29 @@ class Collection:
         must_agree: MustAgree = None,
         min_shingles: int = 0,
     ) -> Collection:
-        """Cluster documents as `cluster` does, and keep everything in a directory.
+        """Cluster documents like `cluster`, and keep everything in a directory.
 
         A part of a step is written once it is complete. A call with the same parameters and the same `source` as an
-        interrupted one goes on after the last complete part in the directory.
+        interrupted one resumes after the last complete part in the directory.
 
         Parameters
         ----------
         path : path
             A directory that does not exist, is empty, or holds an unfinished collection.
         texts : as in `cluster`, or Collection
-            Of another collection, sketches, ids, the classes of documents with equal sketches and the options `by`,
-            `one_per`, `must_agree` and `min_shingles` are taken; nothing is read.
+            From another collection, the sketches, ids, classes of documents with equal sketches, and the options `by`,
+            `one_per`, `must_agree` and `min_shingles` are taken; no text is read.
         ids : iterable of str or of int, optional
             One for each document; an iterator is read after the documents. None: the ids of the sketches if they have some,
-            else positions. Repeated ids stand for several documents. When a call goes on, its own ids count.
+            else positions. Repeated ids stand for several documents. When a call resumes, its own ids count.
         source : mapping that JSON can hold, optional
-            A description of the texts, as names, sizes and dates of files. A call with another source does not go on.
+            A description of the texts, such as names, sizes and dates of files. A call with another source does not resume.
         text_bytes : int
             An estimate of the text, if there is one. The call begins only if the disk has room for its sketches and sorted
             entries. (It asks for room again before it sorts entries, when their number is known.)
         by, one_per : array or callable, optional
-            As in `cluster`; labels are all str or all integers, because they are kept for `extend`. A call that goes on has
-            the same.
+            As for `cluster`; labels are all str or all integers, because they are stored for `extend`. A call that resumes
+            must have the same.
 
         The other parameters are as in `cluster`.
 
@@ -168,11 +168,11 @@ class Collection:
         FileExistsError
             The directory holds a finished collection, or something else.
         ValueError, TypeError
-            As in `cluster`, before anything is written; an unfinished collection of other parameters or another source; ids
-            of an iterator that do not fit, after which a call with the right ones goes on.
+            As for `cluster`, before anything is written; an unfinished collection has other parameters or another source;
+            or ids of an iterator do not fit: then a call with the right ones resumes.
         OSError
-            The disk is full, or will be. What is finished stays: make room, and build again. BlockingIOError: another job
-            works in the directory.
+            The disk is full, or will be. Finished parts stay: make room, and build again. BlockingIOError: another job uses
+            the directory.
         """
         documents = id_arrays = None
         options: dict[str, Any] = {"by": by, "one_per": one_per, "must_agree": must_agree, "min_shingles": min_shingles}
@@ -220,15 +220,15 @@ class Collection:
     ) -> Collection:
         """Cluster the documents of this collection and new ones after them, in another directory.
 
-        Clusters follow from sketches, so they are the same as if all documents were clustered together. Texts of this
+        Clusters depend on sketches, so they are the same as if all documents were clustered together. Texts of this
         collection are gone, so a new document with the sketch of an old one is "shingle", never "identical" or "lexical".
-        New documents without a sample, or below `min_shingles`, are compared with new ones only. The options `by`,
-        `one_per`, `must_agree` and `min_shingles` stay as they are.
+        New documents without a sample, or below `min_shingles`, are compared only with new ones. The options `by`,
+        `one_per`, `must_agree` and `min_shingles` do not change.
 
         Parameters
         ----------
         path : path
-            The directory of the new collection. This one stays as it is.
+            The directory of the new collection. This one does not change.
         texts : as in `cluster`
             New documents, or Sketches with the recipe of this collection.
         ids : iterable of str or of int, optional
@@ -241,7 +241,7 @@ class Collection:
         by, one_per : array or callable
             Labels of the new documents, if this collection was made with labels: all str, or all integers, as there.
         must_agree : optional
-            The same as of this collection, where it has a callable. None: as in this collection.
+            The same as in this collection, if it has a callable. None: as in this collection.
 
         The other parameters are as in `build`.
 
@@ -303,11 +303,11 @@ class Collection:
         ValueError
             The collection was never finished, or has a newer format.
         OSError
-            The path holds none.
+            The path does not hold a collection.
 
         Notes
         -----
-        Nobody may truncate a file while the collection is open: reading a page that is gone ends the process (SIGBUS).
+        No file may be truncated while the collection is open: reading a missing page ends the process (SIGBUS).
         """
         place = Path(path)
         description = COLLECTION.read(place)
@@ -333,7 +333,7 @@ class Collection:
         cluster: ClusterBy | None = None, guard: float | None = None, least: int | None = None,
         threads: int | None = None,
     ) -> Collection:
-        """Cluster the counted pairs again, and keep these clusters instead.
+        """Cluster the counted pairs again, and store these clusters in place of the old ones.
 
         Parameters and errors are as in `Clustering.rethreshold`.
 
@@ -350,15 +350,15 @@ class Collection:
             self._shelf.sync()
         return type(self)(self._stored._replace(clustering=clustering, clusters=groups))
 
-    # ---- asking
+    # ---- queries
 
     @property
     def places(self) -> tuple[dict[str, Any], Arrays] | None:
-        """Header and arrays that `keep_places` put there; None without."""
+        """Header and arrays that `keep_places` stored; None without them."""
         return self._shelf.get(slots.PLACES) if self._shelf.has(slots.PLACES) else None
 
     def keep_places(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Keep where the documents stand in the files that they were read from."""
+        """Store the places of the documents in their files."""
         with COLLECTION.alone(self.path):
             self._shelf.sweep()  # files of a call that was killed here
             self._shelf.put(slots.PLACES, header, arrays)
@@ -396,14 +396,14 @@ class Collection:
         return self.clustering.common
 
     def cluster_of(self, ident: Any) -> Any:
-        """Return the id of the document that stands for the cluster of this one (of several with the id, the first).
+        """Return the id of the representative of a document's cluster (the first document, if several have the id).
 
         KeyError for an unknown id.
         """
         return self.names[int(self.clustering.labels[self.names.positions(ident)[0]])]
 
     def members(self, ident: Any) -> list[Any]:
-        """Return the ids of the documents in the cluster of this one, in their order, its own among them."""
+        """Return the ids of the documents in a document's cluster, in order, including its own."""
         label = int(self.clustering.labels[self.names.positions(ident)[0]])
         return [self.names[position] for position in self._stored.clusters.members(label)]
 
@@ -429,16 +429,16 @@ class Collection:
 
         Notes
         -----
-        Compared are the documents that share a value of the text's sketch which at most max_holders documents hold, as in
-        phase three of `cluster`. Documents that propose no pairs there are not found: without a sample, versions by
-        `one_per`, or of fewer than `min_shingles`.
+        The text is compared with the documents that share a value of its sketch that at most max_holders documents hold, as
+        in phase three of `cluster`. Documents that propose no pairs there are not found: those without a sample, versions
+        by `one_per`, and those with fewer than `min_shingles` shingles.
         """
         return self._find(self._sketcher.sketch(text), threshold, policy, limit)
 
     def resembling(
         self, ident: Any, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None
     ) -> list[Resembling]:
-        """Find the documents that resemble one of the collection, itself among them: `query` by its sketch."""
+        """Find the documents that resemble a document of the collection, including itself: `query` by its sketch."""
         position = int(self.names.positions(ident)[0])
         segments = self.clustering.segments
         part = int(np.searchsorted(segments.starts, position, "right")) - 1
@@ -452,10 +452,10 @@ class Collection:
         return Groups.by(np.where(same == slots.VERSION, np.arange(len(self)), leaders))
 
     def _find(self, sketch: Sketches, threshold: float | None, policy: Policy, limit: int | None) -> list[Resembling]:
-        """Find the documents that resemble a sketch, most similar first; parameters as of `query`.
+        """Find the documents that resemble a sketch, most similar first; parameters as in `query`.
 
         Files are read in rounds: the keys of all values, the documents of the values found, the sketches of these documents.
-        A round asks for all its pages before it reads the first. Ids are read one by one, for the documents returned.
+        A round requests all its pages before it reads the first. Ids are read one by one, for the returned documents.
         """
         clustering, names, settings = self.clustering, self.names, self._stored.settings
         threshold = clustering.threshold if threshold is None else checked_threshold(threshold)
@@ -491,7 +491,7 @@ class Collection:
 
 
 def _completed(given: Mapping[str, Any], before: object) -> dict[str, Any]:
-    """Return parameters, where None is given as they were before."""
+    """Return parameters, with each None replaced by its earlier value."""
     return {name: getattr(before, name) if value is None else value for name, value in given.items()}
 
 
@@ -499,14 +499,14 @@ def _build(
     path: AnyPath, job: Job, id_arrays: IdArrays, documents: Arrays | None, source: Mapping[str, Any] | None,
     text_bytes: int, progress: bool | Progress | None,
 ) -> None:
-    """Build a collection, or go on with one that was interrupted, as `Collection.build` says.
+    """Build a collection, or resume an interrupted one; see `Collection.build`.
 
     Parameters
     ----------
     documents : mapping of arrays or None
-        The slot ``documents``, where it is known from another collection.
+        The slot ``documents``, if it is known from another collection.
 
-    Raises BlockingIOError where another job builds there, and otherwise as `Collection.build`.
+    Raises BlockingIOError if another job builds there, and otherwise as `Collection.build`.
     """
     place = Path(path)
     for name, labels in job.labels.items():
@@ -532,9 +532,9 @@ def _build(
 
 
 def _ids_to_pack(given: Given, ids: Iterable[Any] | None, earlier: Names | None = None) -> IdArrays:
-    """Check ids as far as they are known, before anything is written; return how to pack them, `earlier` ones first.
+    """Check ids as far as they are known, before anything is written; return the function that packs them after `earlier`.
 
-    An iterator is read at the end, when the documents have been. TypeError or ValueError as of `Collection.build`.
+    An iterator is read at the end, when the documents have been. Raises TypeError or ValueError as `Collection.build` does.
     """
     if ids is None and isinstance(given, Sketches):
         ids = given.ids
@@ -562,7 +562,7 @@ def _equal(there: Arrays, given: Arrays) -> bool:
     return there.keys() == given.keys() and all(np.array_equal(there[name], given[name]) for name in there)
 
 
-# ---- what is stored
+# ---- stored data
 
 
 class Groups(NamedTuple):
@@ -580,7 +580,7 @@ class Groups(NamedTuple):
         return cls(labels[order].astype(np.uint32), order.astype(np.uint32))
 
     def members(self, label: int) -> list[int]:
-        """Return the documents with this label, ascending; the label itself if it stands alone."""
+        """Return the documents with this label, ascending; only the label itself if it is alone."""
         value = np.uint32(label)  # NumPy would copy the labels to search them for an int
         first, last = np.searchsorted(self.group, value, "left"), np.searchsorted(self.group, value, "right")
         members: list[int] = self.member[first:last].tolist()
@@ -631,11 +631,11 @@ def _mapped_entries(shelf: Shelf, n: int) -> SortedEntries:
     first = shelf.read(slots.DIRECTORY, n)["first"]
     if len(first) != sum(-(-len(part[0]) // BLOCK) for part in parts):
         raise shelf.corrupt(slots.DIRECTORY, f"it has {len(first)} values, not one for {BLOCK} entries of a part")
-    return SortedEntries(parts, first.copy())  # in memory, whatever becomes of the page cache
+    return SortedEntries(parts, first.copy())  # copied to memory, independent of the page cache
 
 
 def _check_values(shelf: Shelf, settings: Settings, n: int) -> None:
-    """Raise CorruptFile where files that are mapped only do not hold together."""
+    """Raise CorruptFile if the mapped files are not consistent."""
     shelf.read_sketches(settings.recipe)
     for name in (slots.IDS, slots.PAIRED, *settings.labelled):
         shelf.read(name, n)
@@ -655,7 +655,7 @@ def _check_values(shelf: Shelf, settings: Settings, n: int) -> None:
 
 
 def _save_clusters(shelf: Shelf, clustering: Clustering) -> Groups:
-    """Put clusters in their slot, in place of others; return the members of clusters."""
+    """Store clusters in their slot, replacing others; return the members of clusters."""
     header = {name: getattr(clustering, name) for name in slots.SLOTS[slots.CLUSTERS].header}
     groups = Groups.by(clustering.labels)
     shelf.put(slots.CLUSTERS, {**header, "threshold": float(clustering.threshold)}, {

@@ -18,12 +18,12 @@ LONGEST = 1 << 16  # bytes of an id
 
 
 class Names:
-    """The ids of documents 0 … n − 1: all integers of 64 bits, or all str, or none: then positions stand for them.
+    """The ids of documents 0 … n − 1: all 64-bit integers, or all str, or none: then positions serve as ids.
 
     Parameters
     ----------
     arrays : dict of arrays
-        As `packed` makes them.
+        From `packed`.
     n : int
         Documents.
     place : str
@@ -49,14 +49,14 @@ class Names:
 
     @property
     def given(self) -> bool:
-        """Whether there are ids; else positions stand for them."""
+        """Whether there are ids; else positions serve as ids."""
         return self._numbers is not None or self._strings is not None
 
     @staticmethod
     def packed(ids: Sequence[Any] | Iterable[Any]) -> dict[str, AnyArray]:
-        """Pack ids into the arrays of their slot, with an order in which they are looked up.
+        """Pack ids into the arrays of their slot, with an order for looking them up.
 
-        TypeError for ids that are neither all integers nor all str; ValueError for one of more than 65,535 bytes.
+        TypeError for ids that are neither all integers nor all str. Raises ValueError for one of more than 65,535 bytes.
         """
         parts = [_pack_block(some) for some in _blocks(ids)] or [_pack_block([])]
         if len({tuple(part) for part in parts}) > 1:
@@ -87,11 +87,11 @@ class Names:
             raise self._corrupt(f"the id of document {position} {error}") from error
 
     def _corrupt(self, fault: str) -> CorruptFile:
-        """Make the error to raise where ids are damaged."""
+        """Make the error for damaged ids."""
         return CorruptFile(f"{self._place}: {fault}; build the collection again")
 
     def positions(self, ident: Any) -> Ints:
-        """Find the documents with this id, ascending; KeyError for an unknown id, TypeError for one of another kind."""
+        """Find the documents with this id, ascending. Raises KeyError for an unknown id, TypeError for another type."""
         kind = str if self._strings is not None else int
         if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
             raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
@@ -101,7 +101,7 @@ class Names:
         return positions
 
     def _positions(self, ident: Any) -> Ints:
-        """Find the documents with this id of the right kind, ascending; none for an unknown one."""
+        """Find the documents with this id of the right type, ascending; none for an unknown id."""
         if self._numbers is None and self._strings is None:
             return np.array([ident] if 0 <= ident < self.n else [], np.int64)
         assert self._order is not None
@@ -112,7 +112,7 @@ class Names:
             try:
                 span = [bisect(range(self.n), int(ident), key=lambda place: numbers[order[place]])
                         for bisect in (bisect_left, bisect_right)]
-            except IndexError as error:  # a position past the last
+            except IndexError as error:  # a position beyond the last
                 raise self._corrupt(f"the order of the ids is none: {error}") from error
             return self._among(span)
         assert self._keys is not None
@@ -123,7 +123,7 @@ class Names:
         return np.array([position for position in self._among(span).tolist() if self[position] == ident], np.int64)
 
     def _among(self, span: list[int]) -> Ints:
-        """List the documents from one place of the order up to another, ascending."""
+        """List the documents in a span of the order, ascending."""
         assert self._order is not None
         positions = np.sort(self._order[span[0] : span[1]].astype(np.int64))
         if len(positions) and positions[-1] >= self.n:

@@ -1,4 +1,4 @@
-"""Group documents whose sets of values are nearly equal: stars at the first document of each group."""
+"""Group documents whose sets of values are nearly equal: a star around the first document of each group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> tuple[
     Parameters
     ----------
     values : ndarray of uint64
-        Of all sets, ascending in each.
+        The values of all sets, ascending in each.
     offsets : ndarray of int64 (n + 1,)
         Set i is values[offsets[i] : offsets[i + 1]].
     threshold : float
@@ -33,17 +33,17 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> tuple[
     Returns
     -------
     labels : ndarray of int64 (n,)
-        The first document of the group of each.
+        The first document of the group of each document.
     resemblances : ndarray of float64 (n,)
-        Of each to this document; 1.0 of the first ones.
+        The resemblance of each document to it; 1.0 for first documents.
 
     Notes
     -----
     The values of each set are ordered from the rarest on, and only those that `PrefixFilter` demands are looked up among
-    the first documents. O(v log v) for v values, and for each document and each first document with which it shares one of
-    these a comparison of bitmaps, some nanoseconds for each that is shared, then of the sets if the bitmaps are near. So it
-    is one a document in a crowd of copies, none where documents have only common values in common, and quadratic where all
-    are different choices of few values.
+    the first documents. O(v log v) for v values, and for each document and each first document that shares one of these
+    values a comparison of bitmaps, some nanoseconds each, then of the sets if the bitmaps are near. So there is one
+    comparison for each of many copies, none if documents share only common values, and quadratically many if all are
+    different selections from few values.
 
     References
     ----------
@@ -55,12 +55,12 @@ def group_nearly_equal(values: UInts, offsets: Ints, threshold: float) -> tuple[
     labels, resemblances = np.arange(len(sizes)), np.ones(len(sizes))
     _, number, holders = np.unique(values, return_inverse=True, return_counts=True)
     documents = np.repeat(labels, sizes)
-    number = number[np.lexsort((number, holders[number], documents))]  # of each set the rarest first
+    number = number[np.lexsort((number, holders[number], documents))]  # in each set the rarest value first
     filter = PrefixFilter(threshold)
     probes = filter.probe_length(sizes)
     bitmaps = Bitmaps(sizes.astype(np.uint32), False)
     bitmaps.add(labels.astype(np.uint32), values, offsets)
-    firsts: dict[int, array[int]] = {}  # number of a value -> the first documents that are found by it
+    firsts: dict[int, array[int]] = {}  # number of a value -> the first documents that have it
     for document, (begin, length) in enumerate(zip(offsets[:-1].tolist(), probes.tolist(), strict=True)):
         looked_up = number[begin : begin + length].tolist()
         meeting = np.concatenate([NOBODY, *(np.frombuffer(firsts[value], np.uint32)

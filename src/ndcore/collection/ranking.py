@@ -1,4 +1,4 @@
-"""Rank pairs of documents by the passages that they have in common, as MOSS ranks programs, and group copies."""
+"""Rank pairs of documents by the passages that they have in common, like MOSS for programs, and group copies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ndcore.sketch.loading import sketcher_of
 from ndcore.sketch.sketches import Sketches
 from ndcore.sketch.winnow import Winnowed, Winnower
 
-_LEADING: dict[str, Callable[[Overlaps], Ints | Floats]] = {  # what decides the place of a pair, by the names of ORDERS
+_LEADING: dict[str, Callable[[Overlaps], Ints | Floats]] = {  # the sort key of pairs, by the names of ORDERS
     "common": lambda overlaps: overlaps.common, "larger": lambda overlaps: overlaps.contained,
     "mean": lambda overlaps: overlaps.mean,
 }
@@ -33,7 +33,7 @@ _LEADING: dict[str, Callable[[Overlaps], Ints | Floats]] = {  # what decides the
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Frozen):
-    """Pairs of documents with fingerprints in common, the most in common first, and groups of nearly equal documents.
+    """Pairs of documents with common fingerprints, those with the most first, and groups of nearly equal documents.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ class Ranking(Frozen):
         ``value``, ``holders`` (groups) and ``example`` (a document) of the fingerprints that do not count because more than
         `max_holders` groups have them, most holders first.
     sketches : Winnowed
-        All fingerprints of the documents, and where they stand.
+        All fingerprints of the documents, with their positions.
     max_holders : int
     labels : ndarray of int64 (n,)
-        The first document of the group of each document; its own position where it is alone.
+        The first document of the group of each document; its own position if it is alone.
     resemblances : ndarray of float64 (n,)
-        Of each document to this first one, by the fingerprints that no exception has; 1.0 where it is alone.
+        The resemblance of each document to this first one, by the fingerprints that no exception has; 1.0 if it is alone.
     left_out : ndarray of uint64
-        All fingerprints that do not count, ascending: the exceptions have them, or they are in `common`.
+        All fingerprints that do not count, ascending: they are in the exceptions or in `common`.
     by : "common", "larger" or "mean"
     """
 
@@ -92,7 +92,7 @@ class Ranking(Frozen):
         -------
         TokenBlocks
             ``.a`` and ``.b``, lists of blocks ``(first, last, number, repeat)``: the tokens first … last − 1. Blocks with
-            the same number have equal tokens. Of a document that is shorter than a shingle, last is the width of a shingle.
+            the same number have equal tokens. For a document shorter than a shingle, last is the width of a shingle.
 
         Raises
         ------
@@ -125,33 +125,33 @@ def rank_pairs(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Ranking:
-    """Rank the pairs of a collection by what they have in common, for people to look at: copied programs, essays, answers.
+    """Rank the pairs of a collection by their common passages, for people to look at: copied programs, essays, answers.
 
-    Two documents are a pair if they have a winnowed fingerprint in common, wherever it stands; the more, the higher. Every
-    common run of ``winnower.guaranteed`` tokens counts, unless many documents have it.
+    Two documents are a pair if they have a winnowed fingerprint in common, at any positions; the more they share, the
+    higher they rank. Every common run of ``winnower.guaranteed`` tokens counts, unless many documents have it.
 
     Parameters
     ----------
     texts : iterable of str or bytes, or Winnowed
         The documents, or their fingerprints.
     winnower : Winnower, optional
-        None: ``Winnower()``, or what made the fingerprints. For programs, a shingling whose unit is a lexer sees through
-        new names and comments (`lex`); one of characters needs no lexer.
+        None: ``Winnower()``, or the sketcher that made the fingerprints. For programs, a shingling whose unit is a lexer
+        (`lex`) is not misled by changed names and comments; one of characters needs no lexer.
     max_holders : int
-        A fingerprint of more documents, or groups, does not count: what many write was given to them, or is how the language
-        is written. At least 2.
+        A fingerprint of more documents, or groups, does not count: text that many have was given to them, or is an idiom of
+        the language. At least 2.
     exceptions : iterable of str or bytes, or Winnowed, optional
-        Documents whose fingerprints do not count, such as the exercise and the code that came with it. Where their text ends
-        in a document, windows reach beyond it, and other shingles may be selected than in the exception alone: fingerprints
-        of a Winnower with ``window=1``, which are all shingles, leave all of it out.
+        Documents whose fingerprints do not count, such as the exercise and the code handed out with it. Where such a text
+        ends in a document, windows reach beyond it and may select other shingles than in the exception alone. To exclude
+        all of it, give fingerprints of a Winnower with ``window=1``, which are all shingles.
     group_threshold : float, optional
         Documents whose sets of fingerprints, without exceptions, have at least this resemblance to the first document of
-        a group are of this group. A group counts as one holder; of its documents the first that has a fingerprint stands for
-        it, and pairs are of documents that stand for one, of two groups. Without it each document is a group, so
+        a group are of this group. A group counts as one holder; for each fingerprint it is represented by its first
+        document that has it, and pairs consist of such documents of two groups. Without it each document is a group, so
         more than `max_holders` copies of one text are not listed.
     by : "common", "larger" or "mean"
-        What decides the order: the number in common, the larger of both shares, or their mean. Equal pairs follow by the
-        number in common.
+        The order: by the number in common, the larger of both shares, or their mean. Ties are ordered by the number in
+        common.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -216,7 +216,7 @@ def _winnowed(
     name: str, texts: Iterable[Text] | Winnowed, winnower: Winnower | Recipe | None, threads: int | None,
     progress: bool | Progress | None,
 ) -> Winnowed:
-    """Return the fingerprints of texts by a winnower, a recipe or the default; or the given ones, if these are of it."""
+    """Return the fingerprints of texts by a winnower, a recipe or the default; or the given ones, if they match it."""
     if isinstance(texts, Winnowed):
         if winnower is not None:
             recipe = winnower.recipe if isinstance(winnower, Winnower) else winnower
@@ -234,7 +234,7 @@ def _winnowed(
 
 
 def _distinct(sketches: Winnowed, known: UInts) -> tuple[UInts, Ints]:
-    """List (value, document) of the distinct fingerprints that are not known."""
+    """List (value, document) of the distinct fingerprints that are not `known`."""
     assert sketches.offsets is not None
     values, offsets = distinct(np.array(sketches.values, np.uint64), np.ascontiguousarray(sketches.offsets))
     documents = np.repeat(np.arange(len(sketches)), np.diff(offsets))
@@ -243,19 +243,19 @@ def _distinct(sketches: Winnowed, known: UInts) -> tuple[UInts, Ints]:
 
 
 def _offsets(documents: Ints, n: int) -> Ints:
-    """Return where the entries of each of n documents begin and end, given the document of each, ascending."""
+    """Compute the offsets of the entries of n documents, given the document of each entry, ascending."""
     return np.searchsorted(documents, np.arange(n + 1)).astype(np.int64)
 
 
 def _find_standing(values: UInts, groups: Ints) -> Ints:
-    """Find the entries that stand for their groups: of each value and group the first. Ascending."""
+    """Find the entries that represent their groups, the first for each value and group; ascending."""
     order = np.lexsort((groups, values))
     first: Bools = (np.diff(values[order], prepend=~values[order[:1]]) != 0) | (np.diff(groups[order], prepend=-1) != 0)
     return np.sort(order[first])
 
 
 def _ranked(holders: Holders, values: UInts, offsets: Ints, by: str) -> CountedPairs:
-    """Count what all pairs have in common, and sort them."""
+    """Count the common fingerprints of all pairs, and sort the pairs."""
     cuts = cut_into_parts(holders.volume, RANGE, PAIR_BYTES, None)
     parts = [slice(first, last) for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)]
     sizes = np.diff(offsets)

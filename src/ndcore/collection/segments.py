@@ -1,4 +1,4 @@
-"""The sketches of a collection, in consecutive parts, and what pairs of its documents have in common."""
+"""The sketches of a collection, in consecutive parts, and the overlaps of pairs of its documents."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ndcore.sketch.sketches import Sketches
 
 
 class Overlaps(NamedTuple):
-    """What pairs of documents have in common: ``common`` of the ``in_a`` and ``in_b`` members of their samples.
+    """The overlaps of pairs of documents: ``common`` of the ``in_a`` and ``in_b`` members of their samples.
 
-    Each is int64 (pairs,). Where two moduli differ, both samples are taken at the larger one (Broder 1997, §3).
+    Each is int64 (pairs,). If two moduli differ, both samples are taken at the larger one (Broder 1997, §3).
     """
 
     common: Ints
@@ -44,7 +44,7 @@ class Overlaps(NamedTuple):
 
     @property
     def mean(self) -> Floats:
-        """The mean of both containments; nan where one is."""
+        """The mean of both containments; nan if one is."""
         return (self.a_in_b + self.b_in_a) / 2
 
     @property
@@ -70,7 +70,7 @@ class _CountedPairs(NamedTuple):
 
 
 class CountedPairs(NamedColumns, _CountedPairs):  # type: ignore[misc]
-    """Pairs a < b of documents, ascending, and what their samples have in common."""
+    """Pairs a < b of documents, ascending, and the overlaps of their samples."""
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ class _CommonValues(NamedTuple):
 
 
 class CommonValues(NamedColumns, _CommonValues):  # type: ignore[misc]
-    """Values held by more documents than max_holders, most holders first: how many, and the first that holds each."""
+    """Values held by more than max_holders documents, most holders first: the number of holders, and the first one."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class Segments:
     Parameters
     ----------
     parts : sequence of Sketches
-        At least one. RecipeMismatch where their recipes differ.
+        At least one. Raises RecipeMismatch if their recipes differ.
     """
 
     parts: list[Sketches]
@@ -141,7 +141,7 @@ class Segments:
         return empty
 
     def aside(self, min_shingles: int) -> Bools:
-        """Tell which documents propose no pairs: without a sample, or of fewer shingles, as sketches know or estimate."""
+        """Tell which documents propose no pairs: without a sample, or with fewer shingles, as known or estimated."""
         if not min_shingles:
             return self.empty
         small: Bools = np.concatenate([part.sizes for part in self.parts]) < min_shingles
@@ -149,26 +149,26 @@ class Segments:
 
     @cached_property
     def moduli(self) -> UInts | None:
-        """The modulus of each adaptive mod sketch; None where there is one for all."""
+        """The modulus of each adaptive mod sketch; None if there is one for all."""
         moduli = [part.moduli for part in self.parts if part.moduli is not None]
         return np.concatenate(moduli) if moduli else None
 
     @cached_property
     def members(self) -> NDArray[np.uint32]:
-        """Number of members of each sample."""
+        """The number of members of each sample."""
         return np.concatenate([_members(part).astype(np.uint32) for part in self.parts])
 
     @cached_property
     def keys(self) -> UInts:
         """A fingerprint of each sample with its modulus: equal samples have equal fingerprints.
 
-        The fingerprints have a key of their own, so nobody can write different samples with the same one.
+        The fingerprints have a secret key, so nobody can construct different samples with the same fingerprint.
         """
         key = secrets.randbits(61)
         return np.concatenate([_keys(part, key) for part in self.parts])
 
     def samples(self, taken: Bools) -> tuple[UInts, Ints]:
-        """Return (values, offsets) of all samples, where documents that are not taken have empty ones."""
+        """Return (values, offsets) of all samples; documents that are not taken have empty ones."""
         offsets = np.concatenate([[0], np.cumsum(np.where(taken, self.members, 0))]).astype(np.int64)
         values = [part.values[np.repeat(taken[start : start + len(part)], _members(part))]
                   for part, start in zip(self.parts, self.starts[:-1], strict=True)]
@@ -194,14 +194,14 @@ class Segments:
         return out
 
     def overlaps(self, a: Ints, b: Ints, common: Ints) -> Overlaps:
-        """Return the overlaps of pairs of mod sketches from the number of their common members."""
+        """Compute the overlaps of pairs of mod sketches from the numbers of their common members."""
         if self.moduli is None:
             return Overlaps(common, self.members[a].astype(np.int64), self.members[b].astype(np.int64))
         larger = np.maximum(self.moduli[a], self.moduli[b])
         return Overlaps(common, self._members_at(a, larger), self._members_at(b, larger))
 
     def compared(self, a: Ints, b: Ints, threads: int | None) -> Overlaps:
-        """Return the overlaps of any pairs by comparing their sketches.
+        """Compute the overlaps of any pairs by comparing their sketches.
 
         Signatures count as sets with the same size, whose resemblance is the share of minima that agree.
         """
@@ -214,9 +214,9 @@ class Segments:
         return Overlaps(*out)
 
     def against(self, sketch: Sketches, documents: Ints) -> Overlaps:
-        """Return the overlaps of one sketch, `a`, with these documents, which ascend.
+        """Compute the overlaps of one sketch, `a`, with these documents, which ascend.
 
-        The pages of all sketches are asked for before the first is read.
+        The pages of all sketches are requested before the first is read.
         """
         self.recipe.check(sketch.recipe)
         cuts = np.searchsorted(documents, self.starts).tolist()

@@ -1,4 +1,4 @@
-"""What to cluster and how, checked before anything is read: the settings of the four phases, and the job they are for."""
+"""The settings of the four phases, and the job with its documents, all checked before anything is read."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ METHODS = ("shingles", "super-shingles", "features")
 POLICIES = ("resemblance", "containment")
 CLUSTERINGS = ("star", "components", "greedy", "popular")
 LABELLED = ("by", "one_per")  # options with a label for each document
-FLOOR = 0.5  # pairs are kept from this containment on, so that other thresholds can be asked for
-LEAST = 8  # members of a sample that tell a containment
+FLOOR = 0.5  # pairs are kept from this containment on, so that other thresholds can be used later
+LEAST = 8  # members of a sample that suffice for a containment
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of phases one to three, which decide the pairs that are counted.
+    """The settings of phases one to three, which determine the counted pairs.
 
-    Without a sketcher, sketches are given. `must_agree` has the names of the keys, `labelled` the options whose labels
-    documents have: "by", "one_per". The others are parameters of `cluster`.
+    Without a sketcher, sketches are given. `must_agree` has the names of the keys, `labelled` the options for which
+    documents have labels: "by", "one_per". The others are parameters of `cluster`.
     """
 
     recipe: Recipe
@@ -68,7 +68,7 @@ class Settings:
         max_holders: int, run: int, filter: FilterDesign | None, min_shingles: int = 0, must_agree: tuple[str, ...] = (),
         labelled: tuple[str, ...] = (),
     ) -> Settings:
-        """Check the settings for these texts, and fill in the defaults. TypeError or ValueError as of `cluster`."""
+        """Check the settings for these texts, and fill in the defaults. Raises TypeError or ValueError as `cluster` does."""
         _check_numbers(method, threshold, max_holders, run, min_shingles)
         if sketcher is not None and not isinstance(sketcher, (ModSketcher, BottomSketcher, MinHasher)):
             raise TypeError(f"sketcher is a ModSketcher, BottomSketcher or MinHasher, got {sketcher!r:.80}")
@@ -96,27 +96,27 @@ class Settings:
 
     @property
     def floor(self) -> float:
-        """Pairs are kept from this containment on."""
+        """The containment from which on pairs are kept."""
         return min(FLOOR, self.threshold)
 
     @property
     def combined(self) -> bool:
-        """Whether documents are paired by combinations of two features, one of which is enough (Broder 2000, §3)."""
+        """Whether documents are paired by combinations of two features, of which one suffices (Broder 2000, §3)."""
         return self.filter is not None and self.filter.need == 2 and self.filter.groups <= 16
 
     @property
     def needed(self) -> int:
-        """Number of values that the pairing sets of two documents must share for them to be compared."""
+        """The number of values that the pairing sets of two documents must share for them to be compared."""
         return 1 if self.filter is None or self.combined else self.filter.need
 
     def plain(self) -> dict[str, Any]:
-        """Return values that JSON can hold; `from_plain` reads them."""
+        """Return the settings as values for JSON; `from_plain` reads them."""
         filter = None if self.filter is None else [self.filter.groups, self.filter.group_size, self.filter.need]
         return {"recipe": self.recipe.id, **self.described(), "threshold": self.threshold, "run": self.run, "filter": filter}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], recipe: Recipe) -> Settings:
-        """Return the settings that `plain` described, for sketches of this recipe. KeyError, TypeError or ValueError."""
+        """Restore settings from `plain`, for sketches of this recipe. Raises KeyError, TypeError or ValueError."""
         if plain["recipe"] != recipe.id:
             raise ValueError(f"the sketches are of the recipe {recipe.id}, not {plain['recipe']}")
         filter, least = None, plain.get("min_shingles", 0)
@@ -144,7 +144,7 @@ class Settings:
         return int(text / 2000 * 12 * width)
 
     def described(self) -> dict[str, Any]:
-        """Return how pairs are found, for readers: the method and its parameters, and the options that were given."""
+        """Describe how pairs are found: the method and its parameters, and the options that were given."""
         described: dict[str, Any] = {"method": self.method, "max_holders": self.max_holders}
         if self.method == "super-shingles":
             described["run"] = self.run
@@ -156,7 +156,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The settings of phase four, which make clusters of the pairs that were counted; parameters of `cluster`."""
+    """The settings of phase four, which makes clusters of the counted pairs; parameters of `cluster`."""
 
     threshold: float
     policy: Policy
@@ -165,7 +165,7 @@ class Grouping:
     least: int
 
     def check(self, method: str, floor: float, options: Iterable[str] = ()) -> None:
-        """Raise ValueError for unknown values, or where pairs counted by this method from `floor` on cannot be used.
+        """Raise ValueError for unknown values, or if pairs counted by this method from `floor` on cannot be used.
 
         `options`: names of the options with which they were counted.
         """
@@ -188,9 +188,9 @@ class Grouping:
 
 
 class EarlierDocuments(NamedTuple):
-    """The documents of a collection that is extended: sketches, leaders, how they equal their leaders, labels by option.
+    """The documents of an extended collection: sketches, leaders, in what way they equal these, labels by option.
 
-    They come before the new ones. Their texts are gone, and digests were not kept.
+    They precede the new documents. Their texts are gone, and digests were not kept.
     """
 
     segments: Segments
@@ -201,8 +201,8 @@ class EarlierDocuments(NamedTuple):
     def digests(self, new: NDArray[np.uint8] | None, n: int) -> NDArray[np.uint8]:
         """Return rows of digests of `n` documents: stand-ins for the earlier ones, then `new` (None: stand-ins too).
 
-        Two stand-ins are equal where the digests were, as far as is known. One equals a real digest
-        with probability 2^-128.
+        Two stand-ins are equal if the digests are known to have been. A stand-in equals a real digest with probability
+        2^-128.
         """
         rows = np.full((n, 4), 0x6E64636F7265, np.uint64)
         rows[:, 1] = rows[:, 3] = np.arange(n)
@@ -216,27 +216,28 @@ class EarlierDocuments(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """What to cluster and how, checked.
+    """The checked settings and documents of a clustering.
 
     Attributes
     ----------
     given : Corpus, Sketches or Segments
     earlier : EarlierDocuments or None
     settings : Settings
-        Of phases one to three.
+        The settings of phases one to three.
     grouping : Grouping
-        Of phase four.
+        The settings of phase four.
     tell_apart : bool
     agreement : Agreement or None
         Reads the keys of texts.
     keys : uint8 (m, 16) or None
-        Digests of the keys of the documents whose texts are gone.
+        Digests of the keys of documents whose texts are gone.
     labels : mapping
-        By the name of the option, of the documents given: an array, or a callable that returns it once texts are read.
+        The labels of the given documents by the name of the option: an array, or a callable that returns it once texts are
+        read.
     memory_limit : int or None
-        Bytes for the work of a phase: half of the limit. The other half is for what is kept.
+        Bytes for the work of a phase: half of the limit. The other half is for results.
     share : int or None
-        The part of these bytes that a thread has.
+        The share of each thread in these bytes.
     threads : int or None
     """
 
@@ -259,7 +260,7 @@ class Job:
         must_agree: MustAgree = None, by: Labels | None = None, one_per: Labels | None = None, agreed: tuple[str, ...] = (),
         keys: NDArray[np.uint8] | None = None, ids: Sequence[Any] | None = None, **settings: Any,
     ) -> Job:
-        """Check the parameters of `cluster`, and fill in its defaults. TypeError or ValueError as of `cluster`.
+        """Check the parameters of `cluster`, and fill in its defaults. Raises TypeError or ValueError as `cluster` does.
 
         `texts`: sketches, or documents in any form. `settings` are parameters of `Settings.of`, `agreed` the names of the
         keys where all of them are known. `ids` are checked as far as the number of documents is known.
@@ -288,27 +289,27 @@ class Job:
 
     @property
     def length(self) -> int | None:
-        """Number of documents given; None where they must be read for it."""
+        """The number of given documents; None if they must be read to know it."""
         return length(self.given)
 
     @property
     def first(self) -> int:
-        """Position of the first document given, after the earlier ones."""
+        """The position of the first given document, after the earlier ones."""
         return 0 if self.earlier is None else len(self.earlier.segments)
 
     @property
     def shingling(self) -> Shingling | None:
-        """How texts are read again to tell documents with equal sketches apart; None where they are not."""
+        """The shingling for reading texts again, to tell documents with equal sketches apart; None if they are not."""
         return self.settings.sketcher.shingling if self.settings.sketcher is not None and self.tell_apart else None
 
 
 def as_list(labels: ArrayLike) -> list[Any]:
-    """Return labels as Python objects."""
+    """Convert labels to Python objects."""
     return list(labels) if isinstance(labels, (list, tuple)) else np.asarray(labels).tolist()
 
 
 def pack_labels(name: str, labels: list[Any]) -> dict[str, AnyArray]:
-    """Pack labels into the arrays of their slot; TypeError for labels that cannot be saved."""
+    """Pack labels into the arrays of their slot. Raises TypeError for labels that cannot be saved."""
     try:
         return pack_ids(labels)
     except TypeError:
@@ -316,7 +317,7 @@ def pack_labels(name: str, labels: list[Any]) -> dict[str, AnyArray]:
 
 
 def length(given: Given) -> int | None:
-    """Return the number of documents, or None where they must be read for it."""
+    """Return the number of documents, or None if they must be read to know it."""
     if isinstance(given, TextCorpus):
         return len(given.texts)
     return len(given) if isinstance(given, (Sketches, Segments)) else None
@@ -326,7 +327,7 @@ def length(given: Given) -> int | None:
 
 
 def check_threshold(threshold: float, floor: float) -> None:
-    """Raise ValueError for a threshold below `floor`, where pairs were not counted."""
+    """Raise ValueError for a threshold below `floor`, for which pairs were not counted."""
     checked_threshold(threshold)
     if threshold < floor:
         raise ValueError(f"pairs were counted from {floor:g} on, a threshold of {threshold:g} needs more of them: "
@@ -334,14 +335,14 @@ def check_threshold(threshold: float, floor: float) -> None:
 
 
 def checked_count(name: str, value: int) -> int:
-    """Return a number of members or documents; ValueError unless it is an int of at least 1."""
+    """Check a number of members or documents, and return it. Raises ValueError unless it is an int of at least 1."""
     if not is_int(value) or value < 1:
         raise ValueError(f"{name} must be an int of at least 1, got {value!r}")
     return int(value)
 
 
 def _check_numbers(method: str, threshold: float, max_holders: int, run: int, min_shingles: int) -> None:
-    """Raise TypeError or ValueError where these are not settings."""
+    """Raise TypeError or ValueError for numbers out of range."""
     if not is_int(min_shingles) or min_shingles < 0:
         raise ValueError(f"min_shingles must be an int of at least 0, got {min_shingles!r:.80}")
     check_choice("method", method, METHODS)
@@ -351,7 +352,7 @@ def _check_numbers(method: str, threshold: float, max_holders: int, run: int, mi
 
 
 def _default_sketcher(method: str, filter: FilterDesign | None, shingling: Shingling | None) -> Sketcher:
-    """Return the sketcher of a method where the caller gives none."""
+    """Make the default sketcher of a method."""
     if method == "features":
         assert filter is not None
         return MinHasher(max(84, filter.groups * filter.group_size), shingling=shingling)
@@ -363,12 +364,12 @@ def _filter_for(recipe: Recipe | None, threshold: float) -> FilterDesign | None:
     if recipe is None:
         return design_filter(threshold)
     if recipe["kind"] != "minhash":
-        return None  # the recipe will be refused
+        return None  # the recipe is refused later
     return design_filter(threshold, num_perm=recipe["num_perm"], max_num_perm=recipe["num_perm"])
 
 
 def _check_recipe(recipe: Recipe, method: str, filter: FilterDesign | None) -> None:
-    """Raise ValueError where a method cannot use sketches of this recipe."""
+    """Raise ValueError if a method cannot use sketches of this recipe."""
     kind = recipe["kind"]
     if method == "shingles" and (kind != "mod" or recipe["size"] is not None):
         what = "mod sketches with a size" if kind == "mod" else f"{kind} sketches"

@@ -1,11 +1,11 @@
-"""The shelf of a collection: where the phases put what they make, in memory or in a directory, and what is a slot there.
+"""The shelf of a collection: the store for the results of the phases, in memory or in a directory; and its slots.
 
 A slot is a file of a collection, or an entry in memory. Slots with parts have one file a part, as ``pairs/00000000``.
-`SLOTS` says for each what it holds and how long it lives.
+`SLOTS` defines the content and the lifetime of each slot.
 
-Files may be forged: checksums tell damage, not who wrote a file. So `Shelf.opened` compares names, types and lengths of
-arrays, and `Shelf.read` compares their values too, at linear cost: for each slot a function yields what may be wrong, one
-after another, and what comes later may rely on what came before.
+Files may be forged: checksums show damage, but not who wrote a file. So `Shelf.opened` checks names, types and lengths of
+arrays, and `Shelf.read` also checks their values, at linear cost: for each slot a function yields possible faults in order,
+and later checks may rely on earlier ones.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.file_shelf import FileShelf, Form, find_misfit, part_name
 from ndcore.storage.packed_ids import unpack_ids
 
-CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "version")  # how a document relates to another
+CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "version")  # relations of a document
 KEPT, IDENTICAL, LEXICAL, SHINGLE, NEAR, CONTAINED, VERSION = range(7)  # positions there; below NEAR, sketches are equal
 
 SKETCHES, SKETCHED, DOCUMENTS = "sketches", "read", "documents"  # phase one
-KEYS, BY, ONE_PER = "keys", "by", "one_per"  # the same, with options
+KEYS, BY, ONE_PER = "keys", "by", "one_per"  # phase one, with options
 SLABS, ENTRIES, DIRECTORY, RUNS = "slabs", "entries", "directory", "runs"  # phase two
 RANGES, PAIRS, PAIRED = "ranges", "pairs", "paired"  # phase three
-CLUSTERS, IDS, PLACES = "clusters", "ids", "places"  # phase four, and what a collection adds to the four phases
+CLUSTERS, IDS, PLACES = "clusters", "ids", "places"  # phase four, and additions of a collection
 
 LARGEST = (1 << 64) - 1
-_COUNTING = threading.Lock()  # guards the sizes of memory shelves: phases put from several threads
+_COUNTING = threading.Lock()  # guards the sizes of memory shelves, to which several threads write
 
 
-# ---- what must be true of the values in a slot
+# ---- checks of the values in a slot
 
 Faults = Iterator[tuple[Any, str]]
-"""Of the arrays of a slot and the number n of documents: what may be wrong with their values, and whether it is."""
+"""Yields possible faults of values, and whether they are present, for the arrays of a slot and the number n of documents."""
 
 
 def _documents(arrays: Arrays, n: int) -> Faults:
@@ -151,7 +151,7 @@ def _beyond(documents: AnyArray, n: int) -> bool:
 
 
 def _unsorted(first: AnyArray, second: AnyArray) -> bool:
-    """Tell whether rows (first, second) do not ascend, or repeat."""
+    """Tell whether rows (first, second) do not strictly ascend."""
     return bool(((first[1:] < first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] <= second[:-1]))).any())
 
 
@@ -171,16 +171,16 @@ Lifetime = Literal["kept", "until paired", "until finished"]
 
 
 class Slot(NamedTuple):
-    """What a slot holds.
+    """The definition of a slot.
 
     Attributes
     ----------
     contents : str
     forms : tuple of mappings
-        Sets of arrays, one of which the slot has: dtype and dimensions of each. A dimension is a letter; n is the number of
-        documents, a digit itself, and any other letter the same in all arrays. "n'" is n + 1.
+        The possible sets of arrays of the slot: dtype and dimensions of each array. A dimension is n, the number of
+        documents; "n'", which is n + 1; a digit, which is itself; or another letter, which is the same in all arrays.
     faults : callable
-        Yields what may be wrong with the values, in words, and whether it is. Linear.
+        Yields possible faults of the values, in words, and whether they are present. Linear.
     lifetime : "kept", "until paired" or "until finished"
         "until paired": dropped when phase three has ended. "until finished": dropped when the collection is complete.
     header : tuple of str
@@ -231,24 +231,24 @@ SLOTS: Mapping[str, Slot] = {
 
 
 class Shelf(FileShelf):
-    """A shelf of files, for the outcomes of a collection; see `FileShelf`."""
+    """A shelf of files for the results of a collection; see `FileShelf`."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path, "collection")
 
     def put_sketches(self, name: str, sketches: Sketches) -> None:
-        """Put sketches there."""
+        """Store sketches."""
         sketches.save(self._place(name), durable=False)
 
     def get_sketches(self, name: str) -> Sketches:
-        """Return sketches that were put there."""
+        """Return stored sketches."""
         self._check_kind(name, KIND)
         return load(self._file(name), mmap=True, verify=False)
 
     def opened(self, name: str, documents: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return header and arrays of a slot, or of a part, without a look at their values.
+        """Return the header and arrays of a slot, or of a part, without checking their values.
 
-        CorruptFile where it is missing, or where names, types or dimensions of its arrays are wrong.
+        Raises CorruptFile if it is missing, or if names, types or dimensions of its arrays are wrong.
         """
         try:
             header, arrays = self.get(name)
@@ -265,9 +265,9 @@ class Shelf(FileShelf):
         return header, arrays
 
     def read(self, name: str, documents: int) -> dict[str, AnyArray]:
-        """Return the arrays of a slot, or of a part, with values that are possible. O(values).
+        """Return the arrays of a slot, or of a part, after checking their values. O(values).
 
-        CorruptFile, which names the file, where they are not.
+        Raises CorruptFile, which names the file, for impossible values.
         """
         arrays = self.opened(name, documents)[1]
         for wrong, fault in SLOTS[name.partition("/")[0]].faults(arrays, documents):
@@ -278,9 +278,9 @@ class Shelf(FileShelf):
     def made(
         self, name: str, documents: int, make: Callable[[], dict[str, AnyArray]], instead_of: Sequence[str] = ()
     ) -> dict[str, AnyArray]:
-        """Read the arrays of a slot, or of a part; where it is not there, make them now, and put them there.
+        """Read the arrays of a slot, or of a part; if it is missing, make and store them.
 
-        instead_of: slots that go with it, which are dropped where it is made.
+        instead_of: slots that it replaces, which are dropped when it is made.
         """
         if self.has(name):
             return self.read(name, documents)
@@ -290,7 +290,7 @@ class Shelf(FileShelf):
         return arrays
 
     def read_parts(self, slot: str, documents: int) -> list[dict[str, AnyArray]]:
-        """Return the arrays of each part of a slot, as `read` returns them."""
+        """Yield the arrays of each part of a slot, as from `read`."""
         return [self.read(name, documents) for name in self.names(slot)]
 
     def is_paired(self, documents: int, keep: bool) -> bool:
@@ -303,7 +303,7 @@ class Shelf(FileShelf):
         return all(self.has(name) for name in wanted)
 
     def read_sketches(self, recipe: Recipe) -> list[Sketches]:
-        """Return the parts of the sketches, of this recipe, whose samples ascend; CorruptFile where not. O(values)."""
+        """Return the parts of the sketches. Raises CorruptFile for another recipe, or unsorted samples. O(values)."""
         parts = []
         for name in self.names(SKETCHES):
             parts.append(sketches := self.get_sketches(name))
@@ -315,7 +315,7 @@ class Shelf(FileShelf):
         return parts
 
     def read_keys(self, documents: int) -> NDArray[np.uint8]:
-        """Return the digests of what must agree, of all documents."""
+        """Return the digests of the keys of `must_agree` of all documents."""
         rows = np.concatenate([np.empty((0, 16), np.uint8), *(part["keys"] for part in self.read_parts(KEYS, documents))])
         if len(rows) != documents:
             raise self.corrupt(part_name(KEYS, 0), f"there are keys of {len(rows)} documents, not of {documents}")
@@ -332,12 +332,12 @@ class Shelf(FileShelf):
         self.drop_slots(*(name for name, slot in SLOTS.items() if slot.lifetime == lifetime))
 
     def corrupt(self, name: str, fault: str) -> CorruptFile:
-        """Make the error to raise where something is wrong with a slot."""
+        """Make the error for a faulty slot."""
         return CorruptFile(f"{self.where(name)}: {fault}; build the collection again")
 
 
 class MemoryShelf(Shelf):
-    """A shelf in memory; outcomes past `limit` bytes in all go to files of a temporary directory."""
+    """A shelf in memory; results beyond `limit` bytes in all go to files in a temporary directory."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit, self._bytes = limit, 0
@@ -346,11 +346,11 @@ class MemoryShelf(Shelf):
 
     @property
     def spilled(self) -> bool:
-        """Whether an outcome went to files."""
+        """Whether any result went to files."""
         return self._temporary is not None
 
     def _keep(self, name: str, nbytes: int, what: Any) -> bool:
-        """Keep an outcome in memory, in place of an older one; False: there is no room, and a directory for its file."""
+        """Keep a result in memory, replacing an older one; False if there is no room, but a directory for its file."""
         with _COUNTING:
             self.drop(name)
             if self._limit is None or self._bytes + nbytes <= self._limit:
@@ -403,7 +403,7 @@ class MemoryShelf(Shelf):
 
 
 def counted_pairs(shelf: Shelf, n: int) -> Iterator[CountedPairs]:
-    """Yield the pairs of n documents on the shelf, part by part, ascending. CorruptFile where they are not."""
+    """Yield the pairs of n documents on the shelf, part by part, ascending. Raises CorruptFile if they do not ascend."""
     last = -1
     for name in shelf.names(PAIRS):
         columns = {key: column.astype(np.int64) for key, column in shelf.read(name, n).items()}

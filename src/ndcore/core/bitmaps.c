@@ -13,11 +13,11 @@
  * contained, |A| + |B| − 2t·min(|A|, |B|): both are sums of what either set brings, its slack, rounded up by more than float
  * and float64 err.
  *
- * D members that are not shared leave about m/2·(1 − e^(−2D/m)) ones among m bits: few less than D if m is 8 times the
- * size of the sets. A bit is the low bits of one hash, so a bitmap folded in halves by XOR is the bitmap of half the bits. All
- * bitmaps folded to 512 bits stand together, one cache line each, and reject most pairs. A wide bitmap stands as the folded one
- * and then, for each doubling, the first half of that level: the second half is the XOR of the first and the level before. So
- * the 1,024 bits that reject nearly all of the rest cost one cache line more, and no bit is stored twice. */
+ * D members that are not shared leave about m/2·(1 − e^(−2D/m)) ones among m bits: few less than D if m is 8 times the size
+ * of the sets. A bit is the low bits of one hash, so a bitmap folded in halves by XOR is the bitmap of half the bits. All
+ * bitmaps folded to 512 bits lie together, one cache line each, and reject most pairs. A wide bitmap is stored as the folded
+ * one and then, for each doubling, the first half of that level: the second half is the XOR of the first and the level
+ * before. So the 1,024 bits that reject nearly all of the rest cost one cache line more, and no bit is stored twice. */
 #include "bitmaps.h"
 
 #include <math.h>

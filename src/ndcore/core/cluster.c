@@ -2,7 +2,7 @@
  *
  *     for v in order:
  *         candidates = neighbours of v that come before v and are representatives
- *         label[v] = the best of them, or v where there are none
+ *         label[v] = the best of them, or v if there are none
  *
  * A pass over documents needs all pairs of a document at once. nd_cluster_star_ascending turns this around, for pairs
  * sorted by their first document: when pairs of `a` come, all pairs that could make `a` a member have come, so `a` is

@@ -3,7 +3,7 @@
  *
  *     for each run of entries with the same value:
  *         for each two documents a < b of the run: write (a, b)
- *     sort the pairs; each pair of documents stands there once for each value in common
+ *     sort the pairs; each pair of documents is there once for each value in common
  *
  * Here pairs are not sorted but counted document by document. For each run, the documents after a go to the list of a
  * (nd_runs_scatter); a list then has every b once for each value that a and b have in common, and one counter for each

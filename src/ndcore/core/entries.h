@@ -53,8 +53,8 @@ void nd_samples_under(const uint64_t *values, const int64_t *offsets, const int6
                       size_t n, int64_t *out);
 
 /* out[i] ← a fingerprint of sample i, and of its modulus if there are moduli; never 0. Different samples of at most m values
- * have the same one with a probability of at most (m + 1)·2^-59 over random keys; whoever knows the key can choose such
- * samples. Returns the first sample whose values do not strictly ascend, or n. */
+ * have the same one with a probability of at most (m + 1)·2^-59 over random keys; someone who knows the key can choose
+ * such samples. Returns the first sample whose values do not strictly ascend, or n. */
 size_t nd_samples_keys(const uint64_t *values, const int64_t *offsets, const uint64_t *moduli, uint64_t key, size_t n,
                        uint64_t *out);
 

@@ -4,12 +4,12 @@
  *
  * Here every stride-th position is looked up, and with it a shorter run, of width = length − stride + 1 symbols. Each window
  * that occurs has such a run at a multiple of the stride, and its items have that run as well, because all runs of items are
- * marked. So no window is missed. A run costs one look at a word of 64 bits, in which three bits are set for each marked run;
- * the words of a block's runs are asked for before the first is looked at, so their cache misses overlap. A word stands for at
- * most four runs on average, so less than one run in a hundred is marked by chance. Where it is marked, its neighbours are
- * looked up too, and only windows all of whose `stride` runs are marked are looked up in the table and compared symbol by
- * symbol: what is found is equal, not likely equal. A window that occurs is followed in its item: while the next symbols are
- * equal too, the next windows occur.
+ * marked. So no window is missed. A run costs one look at a word of 64 bits, in which three bits are set for each marked
+ * run; the words of a block's runs are prefetched before the first is looked at, so their cache misses overlap. A word has
+ * bits of at most four runs on average, so less than one run in a hundred is marked by chance. Where it is marked, its
+ * neighbours are looked up too, and only windows all of whose `stride` runs are marked are looked up in the table and
+ * compared symbol by symbol: what is found is equal, not likely equal. A window that occurs is followed in its item: while
+ * the next symbols are equal too, the next windows occur.
  *
  * Runs and windows are hashed by sums of products, one for each symbol: the factors are its high and its low half, each plus a
  * random word of 32 bits, modulo 2^32. Two different runs have the same sum with probability 2^-32 (NH: Black, Halevi, Krawczyk,
@@ -20,8 +20,8 @@
 #include "grams.h"
 
 enum {
-    RUNS = 256,         /* of a document, that are asked for at a time; at a stride of 7, a block has 147 */
-    AHEAD = 32,         /* windows of items, that are asked for at a time */
+    RUNS = 256,         /* runs of a document that are prefetched at a time; at a stride of 7, a block has 147 */
+    AHEAD = 32,         /* windows of items that are prefetched at a time */
 };
 
 size_t nd_grams_stride(size_t length) { return length < 6 ? 1 : (length + 1) / 2; }

@@ -1,7 +1,7 @@
 /* The naive way builds every object with all its values, then looks up two fields, and so allocates, hashes and copies what
- * nobody asked for. Here a line is read once from left to right: a name is compared with the wanted names where it stands,
- * a wanted string is written out unescaped, other values are only checked. Strings go by 16 bytes, which are copied, searched
- * for their end and checked as UTF-8 together. Escapes of code points come in runs, since some programs write all that is not
+ * nobody needs. Here a line is read once from left to right: a name is compared with the wanted names in place, a wanted
+ * string is written out unescaped, other values are only checked. Strings go by 16 bytes, which are copied, searched for
+ * their end and checked as UTF-8 together. Escapes of code points come in runs, since some programs write all that is not
  * ASCII so: one is six bytes, whose digits a table gives. Open brackets are bits of a word, so nothing is recursive.
  *
  * GB/s on one core for strings of 6 KB, and by eight bytes, code point by code point and digit by digit (AMD EPYC, Zen 4,
@@ -17,7 +17,7 @@
 #include <arm_neon.h>
 #endif
 
-/* A string that has been read: its end (behind the closing quote), or NULL, and what stands in it. */
+/* A string that has been read: its end (behind the closing quote), or NULL, and what was found in it. */
 struct string {
     const uint8_t *end;
     uint8_t *out;
@@ -138,7 +138,7 @@ static const uint8_t *copy_run(const uint8_t *p, const uint8_t *end, uint8_t **o
     return p;
 }
 
-/* Whether \u and four more bytes stand at p. */
+/* Whether \u and four more bytes are at p. */
 static int begins_unicode(const uint8_t *p, const uint8_t *end) { return end - p >= 6 && p[0] == '\\' && p[1] == 'u'; }
 
 /* Four hexadecimal digits as a number; negative for other characters. */

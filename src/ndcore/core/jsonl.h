@@ -29,11 +29,11 @@ struct nd_jsonl_record {
     int id_kind;
 };
 
-/* Reads one line, `line` to `end`, with its line end or without. `strings` has room for end − line bytes and overlaps neither
- * the line nor the names. Of a field that stands twice the last one counts. All of the line is checked:
- * the grammar, UTF-8, escapes. Unusual are lines whose text is not a string or has a lone surrogate; whose id is another
- * one of these, or a number other than a short integer; with an escape in a name at the top level; and damaged ones.
- * O(end − line). */
+/* Reads one line, `line` to `end`, with its line end or without. `strings` has room for end − line bytes and overlaps
+ * neither the line nor the names. Of a field that occurs twice, the last one counts. All of the line is checked: the
+ * grammar, UTF-8, escapes. Unusual are lines whose text is not a string or has a lone surrogate; whose id is another one of
+ * these, or a number other than a short integer; with an escape in a name at the top level; and damaged ones. O(end − line).
+ * */
 int nd_jsonl_line(const uint8_t *line, const uint8_t *end, const struct nd_jsonl_fields *fields, uint8_t *strings,
                   struct nd_jsonl_record *found);
 

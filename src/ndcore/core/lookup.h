@@ -5,10 +5,10 @@
 #include "postings.h"
 #include "recent.h"
 
-/* ---- searching: a step for all lists before the next step, so that loads of memory overlap. List i is asked for
+/* ---- searching: a step for all lists before the next step, so that loads of memory overlap. List i is searched for
  * values[i mod groups]. All but the first return the first list that is damaged, or n. */
 
-/* Asks for the places in the directories. */
+/* Prefetches the places in the directories. */
 void nd_lookup_ask(const nd_postings *p, size_t n, const uint64_t *values, size_t groups);
 /* Sets begin and end. */
 size_t nd_lookup_locate(const nd_postings *p, size_t n, const uint64_t *values, size_t groups, nd_postings_run *runs);

@@ -1,6 +1,7 @@
-/* The kernels read several tokens at once and keep no places. The naive way reads every token alone. Here tokens that
- * nobody asked for are read in blocks; one that is asked for is read alone, so it lies between the two ends of reading. Its
- * own bounds follow from the glyphs there. Lines, paragraphs and sentences are found by their bounds, which stay known. */
+/* The kernels read several tokens at once and keep no places. The naive way reads every token alone. Here tokens whose
+ * places are not wanted are read in blocks; one whose place is wanted is read alone, so it lies between the two ends of
+ * reading. Its own bounds follow from the glyphs there. Lines, paragraphs and sentences are found by their bounds, which
+ * stay known. */
 #include "places.h"
 #include "unicode_tables.h"
 #include "utf8.h"

@@ -1,4 +1,4 @@
-/* Where tokens stand in a text. */
+/* The places of tokens in a text. */
 #ifndef ND_PLACES_H
 #define ND_PLACES_H
 

@@ -8,9 +8,9 @@
  * At 10 million documents a bisection is 23 loads of memory, each waiting for the one before. Here values are hashes, so
  * their leading bits are a position and need not be stored: the directory leads to a block, the ends in the block to its
  * part, and a part has some 8 entries. That is three loads for a value, the last two from the same page. Each step is done
- * for all groups and segments before the next one (lookup.c), with the memory of the next step
- * asked for: independent loads overlap. The directory is small (4 bytes for some 500 entries), and stays in memory. So a value
- * costs one read of a file, of the pages of one block, and the blocks of all groups are known before any of them is read.
+ * for all groups and segments before the next one (lookup.c), and the memory of the next step is prefetched: independent
+ * loads overlap. The directory is small (4 bytes for some 500 entries), and stays in memory. So a value costs one read of a
+ * file, of the pages of one block, and the blocks of all groups are known before any of them is read.
  *
  * Bytes for an entry: rest_bits + document_bits, which do not grow with the list (twice the entries have one bit of the value
  * less and one bit of document number more), and 2 to 4 bits for the ends. */

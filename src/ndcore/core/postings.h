@@ -1,8 +1,9 @@
 /* Postings: which documents have a value, in a few bytes for each (value, document), in files of which any page may be on
  * disk only.
  *
- * A value is the leading value_bits of a keyed hash (nd_table_hash), so values are spread evenly whoever chose them. An
- * entry is a word: the value above ND_POSTINGS_DOCUMENT_BITS bits of a document number. Sorted entries become a list:
+ * A value is the leading value_bits of a keyed hash (nd_table_hash), so values are spread evenly, even if an attacker chose
+ * them. An entry is a word: the value above ND_POSTINGS_DOCUMENT_BITS bits of a document number. Sorted entries become a
+ * list:
  *
  *     block b         the entries whose values begin with the block_bits of b: 384 to 768 in most lists; more where the
  *                     bits of values do not suffice for more blocks

@@ -16,7 +16,7 @@
  * the whole ones of smaller documents, and need not meet each other (Xiao et al. 2008, section 4.1). A shingle that thousands
  * of equally long documents share is then in no run, unless all its rarer ones are too few.
  *
- * The first shingle that two documents share comes first in both, since the order is one of all shingles. It stands at
+ * The first shingle that two documents share comes first in both, since the order is one of all shingles. It is at
  * place i of d (its rank is i + 1) and j of h; so after it they can share min(n_d − i − 1, n_h − j − 1). The bounds are
  * divided as the score is. Division of float64 is monotonic: nothing is rejected that the score would accept. */
 #include "prefix.h"

@@ -1,8 +1,8 @@
 /* The naive table is a dict of lists for each group: a value → its documents. Here a value takes one slot, however many
  * documents have it, and the documents are chained from the last to the first through an array that all groups share. So n
- * documents with one value take n steps to add and not n²/2, as they would if each took a slot of its own. The leading bits of
- * the value, which is a keyed hash (postings.h), are the slot where a search begins; at most half of the slots are in use. The
- * slots of all groups are asked for before the first is read.
+ * documents with one value take n steps to add and not n²/2, as they would if each took a slot of its own. The leading bits
+ * of the value, which is a keyed hash (postings.h), are the slot where a search begins; at most half of the slots are in
+ * use. The slots of all groups are prefetched before the first is read.
  *
  * One thread adds while others search: a chain is complete before the slot shows it. */
 #include "recent.h"

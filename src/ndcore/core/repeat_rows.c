@@ -1,4 +1,4 @@
-/* Rows: the longest runs that stand at an earlier place, from left to right.
+/* Rows: the longest runs that also occur at an earlier place, from left to right.
  *
  * The naive way compares every repeated token with every earlier place of its window: a licence with 10^5 copies has 10^10
  * pairs. Here the units of all documents (repeats.h) are one sequence, whose suffixes are sorted. Suffixes with a common
@@ -134,7 +134,7 @@ size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_r
     return passed;
 }
 
-/* Windows of the run at `place` that stand at `source` too, at most `depth`; 0 if this is not a source. */
+/* The number of windows of the run at `place` that occur at `source` too, at most `depth`; 0 if this is not a source. */
 static inline uint64_t allowed(const nd_repeat_rows *r, uint64_t place, uint64_t source, uint64_t depth)
 {
     if (source >= place || source >= r->sources)
@@ -179,7 +179,7 @@ static inline void find_document(nd_repeat_rows *r, size_t i)
         r->document++;
 }
 
-/* Whether unit i, of the document of r, stands at an earlier place. */
+/* Whether unit i, of the document of r, also occurs at an earlier place. */
 static inline int is_repeated(const nd_repeat_rows *r, size_t i)
 {
     return allowed(r, r->units[i].place, r->units[i].first, 1) != 0;

@@ -1,14 +1,14 @@
-/* Windows that stand at several places.
+/* Windows that occur at several places.
  *
  * The naive way sorts the fingerprints of all windows of L tokens: 16 bytes and eight passes for each token of the
- * collection, most of which stand once. Here the fingerprints of k-token windows are sampled first: an L-token window is
+ * collection, most of which occur once. Here the fingerprints of k-token windows are sampled first: an L-token window is
  * represented by the smallest of those inside of it (a minimizer: Roberts, Hayes, Hunt, Mount, Yorke, "Reducing storage
  * requirements for biological sequence comparison", 2004, doi:10.1093/bioinformatics/bth408; Schleimer, Wilkerson, Aiken,
  * "Winnowing", 2003, doi:10.1145/872757.872770), which is the same in windows with the same tokens. With k = L/2, 2 of
  * L/2 + 2 are sampled: 7 in 100 at L = 50. Only windows whose anchor occurs twice are then sorted by their own
  * fingerprints.
  *
- * Windows that always stand together, each followed by the next at all of its places, are one unit: the paths without
+ * Windows that always occur together, each followed by the next at all of its places, are one unit: the paths without
  * branches of a de Bruijn graph. Windows are called by their first place, so the windows of a unit have consecutive names,
  * and all places of a unit are found by one bit for each name: set where some window before differs. */
 #include "repeats.h"

@@ -1,4 +1,4 @@
-/* Repeated passages: windows of L tokens that stand at several places, and the runs they make (DESIGN.md, section 5).
+/* Repeated passages: windows of L tokens that occur at several places, and the runs they make (DESIGN.md, section 5).
  *
  * A place is the number of a token in the whole collection, in keep order; between two documents one number is left out, so
  * windows of two documents never have consecutive places. Places are below 2^48. */
@@ -29,15 +29,15 @@ size_t nd_repeats_shared(const nd_entry *e, size_t n, uint64_t *ids);
  * fingerprint occurs `fewest` to `most` times and not at a place below `exempt`. out may be e. Returns their number. */
 size_t nd_repeats_firsts(const nd_entry *e, size_t n, uint64_t fewest, uint64_t most, uint64_t exempt, nd_entry *out);
 
-/* Consecutive windows place + i that first stand at first + i, 0 <= i < windows. */
+/* Consecutive windows place + i that first occur at first + i, 0 <= i < windows. */
 typedef struct { uint64_t place, first, windows; } nd_repeat_run;
 
 /* Joins entries (place, first place), ascending by place, to runs. `open` is the run that the entries before ended with,
  * windows = 0 for none; on return the run that these end with, which is not written. Returns the number written, at most n. */
 size_t nd_repeats_join(const nd_entry *e, size_t n, nd_repeat_run *open, nd_repeat_run *out);
 
-/* Sets the bit of each first place before which runs differ: before it begins a unit, windows that always stand together.
- * bits: a bit for each place, and one more. */
+/* Sets the bit of each first place before which runs differ: a unit, windows that always occur together, begins there. bits:
+ * a bit for each place, and one more. */
 void nd_repeats_breaks(const nd_repeat_run *runs, size_t n, uint64_t *bits);
 
 /* Cuts runs into units, from window *done of run *at on, until `room` units are written or all runs are done: *at = n. Returns
@@ -84,10 +84,10 @@ typedef struct {
     uint64_t done;                  /* the place behind the last row */
 } nd_repeat_rows;
 
-/* Replaces leaf[i] by its first ancestor that a row may take, for begin <= i < end; 0 if there is none: it stands at `fewest`
- * places or more, the first of them below `sources` and, unless `within`, in an earlier document. Goes from the last unit to the
- * first, in one or more calls, before the first row. nodes and leaf are those of r. Parents of nodes that no row takes change.
- * Returns the nodes that were passed, O(n log n) in all calls. */
+/* Replaces leaf[i] by its first ancestor that a row may take, for begin <= i < end; 0 if there is none: it occurs at
+ * `fewest` places or more, the first of them below `sources` and, unless `within`, in an earlier document. Goes from the
+ * last unit to the first, in one or more calls, before the first row. nodes and leaf are those of r. Parents of nodes that
+ * no row takes change. Returns the nodes that were passed, O(n log n) in all calls. */
 size_t nd_repeats_ascend(const nd_repeat_rows *r, size_t begin, size_t end, nd_repeat_node *nodes, uint32_t *leaf);
 
 /* Writes the next rows, at most `room`; returns their number, 0 if none are left. Begin with unit, document and done 0. */

@@ -3,10 +3,10 @@
  *
  *     for each code point: try the rules SB3 to SB11 on the code points before it and behind it, as far as a rule says
  *
- * Here what stands before is the state of a finite automaton: a code point is two look-ups, its kind and the next state. Only
- * SB8 looks forward, once after a full stop and what follows it, and no farther than to the next full stop or letter; so the
- * places that it looks at are apart, and the text is read at most twice. ASCII without terminators and line ends, which is most of
- * it, is passed eight bytes at a time. */
+ * Here the text before a place is the state of a finite automaton: a code point is two look-ups, its kind and the next
+ * state. Only SB8 looks forward, once after a full stop and what follows it, and no farther than to the next full stop or
+ * letter; so the places that it looks at are apart, and the text is read at most twice. ASCII without terminators and line
+ * ends, which is most of it, is passed eight bytes at a time. */
 #include "sentence.h"
 #include "sentence_tables.h"
 #include "utf8.h"

@@ -1,9 +1,9 @@
 /* Sorting of suffixes in linear time, with 4 bytes a suffix beside the text and the buckets.
  *
- * The naive way sorts the suffixes as strings, which takes n^2 steps where they have long beginnings in common, as in a text of
- * one word. Here suffixes are of two kinds: those below the next suffix (S), and those above it (L). A leftmost S stands behind
- * an L. Once the leftmost S are sorted, two passes sort all others (Nong, Zhang, Chan, "Two efficient algorithms for linear time
- * suffix array construction", 2011, algorithm SA-IS, doi:10.1109/TC.2010.188):
+ * The naive way sorts the suffixes as strings, which takes n^2 steps where they have long beginnings in common, as in a text
+ * of one word. Here suffixes are of two kinds: those below the next suffix (S), and those above it (L). A leftmost S follows
+ * an L. Once the leftmost S are sorted, two passes sort all others (Nong, Zhang, Chan, "Two efficient algorithms for linear
+ * time suffix array construction", 2011, algorithm SA-IS, doi:10.1109/TC.2010.188):
  *
  *     put the leftmost S, in order, at the ends of the buckets of their first symbols
  *     from left to right: if the suffix before this one is an L, put it at the beginning of its bucket

@@ -1,7 +1,7 @@
 /* Open addressing with linear probing and a keyed hash: all hash tables of the core.
  *
  * The naive table starts to look for a value at slot value mod room, and goes on to the next slot until it finds the
- * value or a free slot. That is fast for random values, and quadratic for chosen ones: whoever knows the hash writes n
+ * value or a free slot. That is fast for random values, and quadratic for chosen ones: someone who knows the hash writes n
  * values that all begin at one slot, and the n-th passes n − 1 others. No fixed hash helps, and no mixing whose inverse
  * is known.
  *

@@ -63,8 +63,8 @@ static const struct { nd_variant is; span_fn *run, *script; } VARIANTS[] = {
 ND_CHOICE(nd_text, VARIANTS)
 
 /* Appends the word that begins at *at with glyph *g to a symbol and to the tape; both move to the glyph that ends it. Bytes
- * that stand in the text as in the word, those from `run` to p, are appended together. A glyph that folds or is removed ends
- * such a run. */
+ * that are the same in the text and in the word, from `run` to p, are appended together. A glyph that folds or is removed
+ * ends such a run. */
 static inline uint64_t take_word(nd_text *t, uint64_t symbol, const uint8_t **at, glyph *g, const uint8_t *end,
                                  const int with_tape)
 {

@@ -16,7 +16,7 @@ typedef struct {
     size_t count, used;     /* tokens; bytes of the pool */
 } nd_vocabulary;
 
-/* Enters all slots anew in other ones, which are zero. */
+/* Inserts the entries of all slots into `slots`, an array of `room` zero slots. */
 void nd_vocabulary_move(nd_vocabulary *v, nd_vocabulary_slot *slots, size_t room);
 
 /* Numbers the tokens first to last − 1 of a tape (text.h) that begins with token *token, at `tape`. There is room for

@@ -14,7 +14,7 @@
  *         | suffix minima   | front minimum |
  *
  * Two computations are at least `window` fingerprints apart, and the front is looked at once, so a fingerprint costs O(1),
- * whoever chose it. Between two selections a fingerprint costs one comparison. */
+ * even if an attacker chose it. Between two selections a fingerprint costs one comparison. */
 #include "winnow.h"
 
 enum { BLOCK = 512 };

@@ -1,4 +1,4 @@
-"""The web archive of a crawler: every response as the server sent it, once, off the reactor's thread."""
+"""The web archive of a crawler: write every response once, as the server sent it, outside the reactor's thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ARCHIVED = "ndcore_archived"  # key of Request.meta: the record of the response
 FAILED = "ndcore_warc_failed"  # the reason for which a spider is closed
-SECRET = (b"Authorization", b"Cookie", b"Proxy-Authorization")  # fields of requests that archives do not get
+SECRET = (b"Authorization", b"Cookie", b"Proxy-Authorization")  # request headers that are not archived
 _TRUNCATED = {"dataloss": "disconnect", "partial": "unspecified"}  # flags of Scrapy -> WARC-Truncated
 
 logger = logging.getLogger("ndcore.crawl")
@@ -32,15 +32,15 @@ _OF_CRAWLERS: WeakKeyDictionary[Crawler, CrawlArchive] = WeakKeyDictionary()
 
 
 def archive_of(crawler: Crawler) -> CrawlArchive | None:
-    """Return the archive of a crawler; None where it has none."""
+    """Return the archive of a crawler; None if it has none."""
     return _OF_CRAWLERS.get(crawler)
 
 
 class CrawlArchive:
     """The archive of a crawler: NDCORE_WARC is its folder, NDCORE_WARC_SIZE the size of a file.
 
-    Where a record cannot be written, for example on a full disk, the spider is closed (``ndcore_warc_failed``) and nothing
-    more is written: an archive with gaps would look complete.
+    If a record cannot be written, for example because the disk is full, the spider is closed (``ndcore_warc_failed``) and
+    nothing more is written: an archive with gaps would look complete.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CrawlArchive:
     Raises
     ------
     NotConfigured
-        There is no setting NDCORE_WARC.
+        The setting NDCORE_WARC is missing.
     BlockingIOError
         Another process writes into the folder.
     OSError, TypeError, ValueError
@@ -67,13 +67,13 @@ class CrawlArchive:
         self.stats, self.failed = crawler.stats, False
         self._crawler = ref(crawler)
         self._folder = ArchiveFolder(folder, _read_size(crawler.settings), f"Scrapy/{__version__}")
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore archive")  # one: a file has one writer
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore archive")    # one: a file has one writer
         _OF_CRAWLERS[crawler] = self
         crawler.signals.connect(self.close, signals.spider_closed)
 
     async def add(self, request: Request, response: Response) -> None:
         """Write a response as it came from the network, except responses to HEAD, from a cache, or without HTTP."""
-        request.meta.pop(ARCHIVED, None)  # of another response, whose meta a spider handed on
+        request.meta.pop(ARCHIVED, None)  # from another response, whose meta a spider reused
         if self.failed:
             return
         scheme = urlsplit(request.url).scheme
@@ -85,7 +85,7 @@ class CrawlArchive:
             return
         self.stats.inc_value("ndcore/warc/responses" if written.referred is None else "ndcore/warc/revisits")
         if written.referred is None:
-            request.meta[ARCHIVED] = tuple(written)  # which every queue of Scrapy can write
+            request.meta[ARCHIVED] = tuple(written)  # a plain tuple: every queue of Scrapy can serialise it
 
     async def note(self, response: Response, verdict: Verdict) -> None:
         """Write the verdict on a page that is a near-duplicate, beside its record; nothing beside a revisit."""
@@ -106,7 +106,7 @@ class CrawlArchive:
         return True
 
     async def _run(self, write: Any, *arguments: Any) -> Any:
-        """Call a writer on the thread; where that fails, close the spider and return None."""
+        """Call a writer on the thread; if that fails, close the spider and return None."""
         try:
             return await run_on_thread(self._thread, write, *arguments)
         except Exception:
@@ -124,7 +124,7 @@ class CrawlArchive:
             from scrapy.utils.defer import deferred_from_coro
 
             assert crawler is not None
-            if hasattr(engine, "close_spider_async"):  # from Scrapy 2.14 on
+            if hasattr(engine, "close_spider_async"):  # since Scrapy 2.14
                 deferred_from_coro(engine.close_spider_async(reason=FAILED))
             elif crawler.spider is not None:
                 engine.close_spider(crawler.spider, reason=FAILED)
@@ -142,11 +142,11 @@ class CrawlArchive:
 
 
 def fetched_response(request: Request, response: Response) -> FetchedResponse:
-    """Make the archived form of a response, before Scrapy decodes its content.
+    """Make the archived form of a response before Scrapy decodes its content.
 
     Twisted has removed the transfer coding, so Transfer-Encoding is left out and Content-Length is the length of the
     payload. The content coding stays, in the payload and in the head. Scrapy keeps neither the reason phrase nor the case
-    of names of fields; the phrase is the customary one.
+    of header names; the standard phrase is used.
     """
     phrase = HTTPStatus(response.status).phrase if response.status in set(HTTPStatus) else ""
     fields = [(name, value) for name, value in _list_fields(response.headers)
@@ -162,7 +162,7 @@ def fetched_response(request: Request, response: Response) -> FetchedResponse:
 
 
 def archived_url(url: str) -> str:
-    """Return a URL without its fragment and without the name and password of a user."""
+    """Strip the fragment and the user name and password from a URL."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
 
@@ -173,7 +173,7 @@ def _is_bodiless(status: int) -> bool:
 
 
 def _write_request(request: Request) -> bytes:
-    """Write a request as HTTP/1.1, without the fields SECRET."""
+    """Write a request as HTTP/1.1, without the headers SECRET."""
     parts = urlsplit(request.url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     fields = [(name, value) for name, value in _list_fields(request.headers) if name not in SECRET]
@@ -185,18 +185,18 @@ def _write_request(request: Request) -> bytes:
 
 
 def _list_fields(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """List the fields of a head, a name as often as it has values."""
+    """List the headers of a message, one entry for each value."""
     return [(name, value) for name, values in headers.items() for value in values]
 
 
 def _join_fields(fields: list[tuple[bytes, bytes]]) -> bytes:
-    """Join fields to the rest of a head, without line ends in values."""
+    """Write headers as the rest of a head, with line ends in values removed."""
     lines = [name + b": " + value.replace(b"\r", b" ").replace(b"\n", b" ") for name, value in fields]
     return b"".join(line + b"\r\n" for line in lines) + b"\r\n"
 
 
 def _read_size(settings: BaseSettings) -> int:
-    """Read NDCORE_WARC_SIZE: a number of bytes, or a size as "512M"."""
+    """Read NDCORE_WARC_SIZE: a number of bytes, or a size such as "512M"."""
     size = settings.get("NDCORE_WARC_SIZE", SIZE)
     if isinstance(size, str) and not size.isdigit():
         try:

@@ -1,20 +1,20 @@
-"""Links that rules of URLs say lead to pages that the crawl has: dropped before they are fetched, but for a sample.
+"""Drop links that lead to known pages according to rules of URLs, before they are fetched, except for a sample.
 
 Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web
-3(1), 2009, DOI 10.1145/1462148.1462151. Rules of each host are mined from its pages (`mine_rules`) when twice as many have
-come as the last time, and tried on the pages after these (`RuleTrial`). The *form* of a URL is what the rules in use make
-of it.
+3(1), 2009, DOI 10.1145/1462148.1462151. The rules of each host are mined from its pages (`mine_rules`) whenever their
+number has doubled, and tried on the pages that follow (`RuleTrial`). The *form* of a URL is the result of applying the
+rules in use to it.
 
-- A link is dropped where a rule changes its URL, and a page of this crawl has the same form, and came by as few links from
-  the start, or by fewer. No other URL is asked for in its place: where the form itself leads to no page, another URL with
-  this form was fetched. While pages with the form are on their way, or failed, links with it are fetched.
+- A link is dropped if a rule changes its URL and a page of this crawl has the same form, at the same distance from the
+  start or nearer. No other URL is requested in its place: even if the form is not the URL of a page, another URL with this
+  form was fetched. While pages with the form are still being fetched, or if they failed, links with it are fetched.
 - A URL that no rule changes is never dropped.
-- Of the links that could be dropped, a share is fetched by a salted hash of the URL, and so are all of kinds that a rule
-  has not proved itself on. What they lead to checks the rules. The former stand for the dropped ones in the account
-  (Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446).
+- Of the links that could be dropped, a share is fetched, chosen by a salted hash of the URL; so are all links of kinds on
+  which a rule has not been confirmed. The pages they lead to check the rules. The former links represent the dropped
+  ones in the estimate (Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446).
 
-Contents are the same where their words are (verdicts identical and lexical). Near-duplicates count against a rule, since
-products that look alike are near each other.
+Contents are the same if their words are (verdicts identical and lexical). Near-duplicates count against a rule, since pages
+of similar products are near-duplicates.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ndcore.stats.poisson import weighted_interval
 from ndcore.store.url_rules import LENGTH, RULES, MinedRule, UrlRule, make_form, origin_of
 from ndcore.store.verdict import Verdict
 
-SHARE = 1 / 20  # of the links of open kinds that are fetched though a rule would drop them
-PAGES, OF_HOST = 1 << 17, 1 << 14  # that are remembered: in all, and of a host; the first ones are forgotten
-HOSTS = 1 << 12  # that are remembered
-FORMS = 4  # that are remembered for each page
-FIRST, MOST = 64, 1 << 12  # pages of a host before its rules are mined, and from which they are mined at most
-TRIED = 64  # rules of a host, at most
+SHARE = 1 / 20  # share of the droppable links of open kinds that are fetched as a check
+PAGES, OF_HOST = 1 << 17, 1 << 14  # pages that are remembered, in all and of a host; the oldest are forgotten
+HOSTS = 1 << 12  # hosts that are remembered
+FORMS = 4  # forms that are remembered for each page
+FIRST, MOST = 64, 1 << 12  # pages of a host before its rules are mined; most pages that are mined
+TRIED = 64  # most rules of a host
 
 
 class SeenPage(NamedTuple):
-    """A page of this crawl: a hash of the name of its content, and how many links lead to it from the start."""
+    """A page of this crawl: a hash of the name of its content, and its distance from the start in links."""
 
     content: int
     depth: int
@@ -51,8 +51,9 @@ class SeenPage(NamedTuple):
 class RuleUse(NamedTuple):
     """A link to which rules apply.
 
-    dropped: it is not fetched. weight: how many dropped links it stands for, if it is fetched. content: where the rules say
-    that it leads. kind: the kind of its form. rules: ids of the rules that change its URL.
+    dropped: whether it is not fetched. weight: the number of dropped links that it represents, if it is fetched. content:
+    the content to which it leads according to the rules. kind: the kind of its form. rules: ids of the rules that change
+    its URL.
     """
 
     dropped: bool
@@ -66,8 +67,8 @@ class RuleUse(NamedTuple):
 class HostRules:
     """The rules of a host and the pages on which they are tried.
 
-    trials: by id. forms: pages by the hash of their form, or of a rule on trial with its form of that. came: the number of
-    pages; mined: the number of pages when rules were last mined.
+    trials: trials of rules by id. forms: pages by the hash of their form, or of the form that a rule on trial makes of it.
+    came: the number of pages so far; mined: the number of pages when rules were last mined.
     """
 
     trials: dict[int, RuleTrial] = field(default_factory=dict)
@@ -83,24 +84,24 @@ class HostRules:
 
 @dataclass
 class CrawlRules:
-    """The rules of URLs of the hosts of a crawl. All URLs are in the normal form of `Store.open` with ``keys="url"``.
+    """The rules of URLs for the hosts of a crawl. All URLs are in the normal form of `Store.open` with ``keys="url"``.
 
     Attributes
     ----------
     salt : bytes
-        Of the hashes: no site can tell which of its links are checked.
+        The salt of the hashes: without it, no site can predict which of its links are checked.
     dropped, checked, wrong : int
-        Links that were dropped; links that were fetched to check rules and whose page came; and how many of the latter
-        led to other content than the rules say.
+        Number of links that were dropped; of links that were fetched to check rules and whose page arrived; and of the
+        latter that led to other content than the rules predict.
     weights : list of float
-        Weights of the links that stood for dropped ones and led to new content.
+        The weights of the links that represented dropped ones and led to new content.
     heaviest : float
-        The largest weight so far that a link could have got.
+        The largest weight that a link could have got so far.
 
     Notes
     -----
-    Bounded: `HOSTS` hosts, `PAGES` URLs of `LENGTH` characters at most, `FORMS` hashes for each, and `TRIED` rules of a
-    host. When room is needed, the host whose last page came longest ago is forgotten, with all of its rules.
+    Memory is bounded: `HOSTS` hosts, `PAGES` URLs of at most `LENGTH` characters, `FORMS` hashes for each, and `TRIED`
+    rules of a host. When room is needed, the host whose last page is the oldest is forgotten, with all its rules.
     """
 
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
@@ -115,12 +116,12 @@ class CrawlRules:
     # ---- deciding
 
     def has_rules(self, url: str) -> bool:
-        """Tell whether rules of the host of a URL are in use."""
+        """Tell whether rules are in use for the host of a URL."""
         host = self._hosts.get(origin_of(url))
         return host is not None and bool(host.list_trials("used"))
 
     def decide(self, url: str, depth: int) -> RuleUse | None:
-        """Decide how rules apply to a link; None where none applies, and it is followed. depth: of the link's page."""
+        """Decide how rules apply to a link; None if none applies, and it is followed. depth: of the link's page."""
         host = self._hosts.get(origin_of(url))
         if host is None or len(url) > LENGTH:
             return None
@@ -147,10 +148,11 @@ class CrawlRules:
     # ---- learning
 
     def learn(self, url: str, content: str | None, depth: int, use: RuleUse | None = None, *, new: bool = False) -> None:
-        """Learn from a page that came.
+        """Learn from a page that has arrived.
 
-        content: its name (`name_content`); None where it has no text. use: the answer of `decide` for the link to it.
-        new: no page before it has its content.
+        content: its name (`name_content`); None if the page has no text. use: the answer of `decide` for the link to the
+        page.
+        new: whether no earlier page has its content.
         """
         origin = origin_of(url)
         hashed = None if content is None else self._hash(content)
@@ -175,7 +177,7 @@ class CrawlRules:
             self._remembered -= len(self._hosts.popitem(last=False)[1].pages)
 
     def _check(self, host: HostRules, use: RuleUse, *, right: bool, new: bool) -> None:
-        """Count a page that was fetched though rules apply to its URL."""
+        """Count a page that was fetched although rules apply to its URL."""
         self.checked += 1
         self.wrong += not right
         if not right and new and use.weight > 0.0:
@@ -187,7 +189,7 @@ class CrawlRules:
             self._enter_all(host)
 
     def _try_rules(self, host: HostRules, url: str, page: SeenPage) -> None:
-        """Count a page for the rules on trial that change its form."""
+        """Count a page for each rule on trial that changes its form."""
         form = make_form(url, (trial.rule for trial in host.list_trials("used").values()))
         decided = False
         for name, trial in host.list_trials("tried").items():
@@ -201,7 +203,7 @@ class CrawlRules:
             self._enter_all(host)
 
     def _enter(self, host: HostRules, url: str, page: SeenPage) -> None:
-        """Enter the forms of a page; the first page of a form stays, with the least depth."""
+        """Record the forms of a page. The first page of a form stays, with the least depth."""
         form = make_form(url, (trial.rule for trial in host.list_trials("used").values()))
         forms = [self._hash(form)]
         for name, trial in host.list_trials("tried").items():
@@ -215,7 +217,7 @@ class CrawlRules:
             host.forms.popitem(last=False)
 
     def _enter_all(self, host: HostRules) -> None:
-        """Enter the forms of all pages of a host anew, after its rules have changed."""
+        """Record the forms of all pages of a host again, after its rules have changed."""
         host.forms.clear()
         for url, page in host.pages.items():
             self._enter(host, url, page)
@@ -223,7 +225,7 @@ class CrawlRules:
     # ---- mining
 
     def take_pages(self, url: str) -> tuple[list[tuple[str, int]], list[UrlRule], set[UrlRule], int] | None:
-        """Return the pages of the host of a URL for `mine_rules`, when its turn has come; else None."""
+        """Return the pages of the host of a URL for `mine_rules` if they are due to be mined; else None."""
         host = self._hosts.get(origin_of(url))
         if host is None or host.came < min(2 * host.mined, host.mined + MOST):
             return None
@@ -255,10 +257,10 @@ class CrawlRules:
         """Hash a text, or the form that a rule on trial makes of it; the hash looks random without the salt."""
         return hash_salted(text.encode("utf-8", "surrogatepass"), self.salt) ^ rule
 
-    # ---- the account
+    # ---- the report
 
     def iterate_trials(self) -> Iterator[tuple[str, RuleTrial]]:
-        """Yield host and trial of each rule that was ever tried."""
+        """Yield the host and the trial of each rule that was ever tried."""
         for origin, host in self._hosts.items():
             yield from ((origin, trial) for trial in host.trials.values())
 
@@ -268,15 +270,15 @@ class CrawlRules:
         return {state: states.count(state) for state in ("tried", "used", "refuted", "withdrawn")}
 
     def unseen(self) -> tuple[float, float, float]:
-        """Estimate how many contents the dropped links lead to, with an interval of 95 %: estimate, low, high.
+        """Estimate how many contents the dropped links lead to, with a 95 % interval: estimate, low, high.
 
-        Contents that are linked from these only are not counted.
+        Contents that are linked only from these contents are not counted.
         """
         low, high = weighted_interval(self.weights, self.heaviest)
         return sum(self.weights), low, min(high, float(self.dropped))
 
     def account(self) -> str:
-        """Tell what the rules did, in words."""
+        """Summarise in words what the rules did."""
         states = self.count_states()
         told = (f"of {counted(sum(states.values()), 'rule')} of URLs that were tried {states['used']:,} are in use, "
                 f"{states['refuted']:,} were refuted and {states['withdrawn']:,} withdrawn; "
@@ -290,7 +292,7 @@ class CrawlRules:
 
 
 def name_content(verdict: Verdict) -> str:
-    """Name the content of a page: by its representative where that has its words, else by the first page with its text."""
+    """Name the content of a page: by its representative if that has the same words, else by the first page with its text."""
     if verdict.verdict in ("identical", "lexical"):
         return str(verdict.of)
     return str(verdict.key if verdict.equal is None else verdict.equal)

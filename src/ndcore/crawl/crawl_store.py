@@ -1,4 +1,4 @@
-"""One store for the pipeline and the middleware of a crawler: each page is decided once, off the reactor's thread."""
+"""One store for the pipeline and the middleware of a crawler: each page is decided once, outside the reactor's thread."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-WAITS = "ndcore_waits"  # key of Request.meta: it was held back and waits; the value is the turn of the page that has it
+WAITS = "ndcore_waits"  # key of Request.meta: the link was held back and waits; the value is the turn of its page
 TURN = "ndcore_turn"  # key of Request.meta: how a link that was held back is followed
-USE = "ndcore_rule_use"  # key of Request.meta: how rules of URLs apply to a link that is fetched nevertheless
+USE = "ndcore_rule_use"  # key of Request.meta: how rules of URLs apply to a link that is fetched
 STATE, RULES_STATE = "ndcore_held_links", "ndcore_rules"  # keys of Spider.state
-LISTED = 50  # rules of URLs that the log lists at the end, at most
-ITEMS = 2000  # items whose pages are remembered until they reach the pipeline, at most
+LISTED = 50  # most rules of URLs that the log lists at the end
+ITEMS = 2000  # most items whose pages are remembered until they reach the pipeline
 
 logger = logging.getLogger("ndcore.crawl")
 Value = TypeVar("Value")
@@ -56,9 +56,9 @@ class Decided:
     chars : int
         Length of its text.
     names_stored : bool
-        It names another URL as canonical, and the store has that URL.
+        Whether it names another URL as canonical that the store has.
     by_tags : bool
-        It was read by its tags, because a parser would take too long (see `html_reader`).
+        Whether it was read by its tags alone, because parsing would take too long (see `html_reader`).
     """
 
     verdict: Verdict
@@ -68,12 +68,12 @@ class Decided:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the page says that it is a copy, and its text says so too."""
+        """Whether the page names a canonical URL in the store and its text is a duplicate, too."""
         return self.names_stored and not self.verdict.kept
 
 
 def crawl_store(crawler: Crawler) -> CrawlStore:
-    """Return the store of a crawler, and open it the first time."""
+    """Return the store of a crawler; the first call opens it."""
     store = _OF_CRAWLERS.get(crawler)
     if store is None:
         store = _OF_CRAWLERS[crawler] = CrawlStore(crawler)
@@ -81,7 +81,7 @@ def crawl_store(crawler: Crawler) -> CrawlStore:
 
 
 class CrawlStore:
-    """The store of a crawler, with the depth at which this crawl followed the links of each cluster, and its held links.
+    """The store of a crawler, its held links, and the least depth at which this crawl followed the links of each cluster.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ class CrawlStore:
     Raises
     ------
     NotConfigured
-        There is no setting NDCORE_STORE.
+        The setting NDCORE_STORE is missing.
     BlockingIOError
         Another process writes to the store, and NDCORE_SHARED is not set.
     ConnectionError
-        NDCORE_SHARED is set, and no process listens.
+        NDCORE_SHARED is set, but no process listens.
     ValueError
-        NDCORE_STORE is an address, and there is no token in the variable NDCORE_TOKEN of the environment.
+        NDCORE_STORE is an address, but the environment variable NDCORE_TOKEN has no token.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -106,13 +106,13 @@ class CrawlStore:
         self.settings = CrawlSettings.of(crawler.settings)
         self.stats = crawler.stats
         self._text = self.settings.text or page_text(self.settings.part)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore crawl")  # one: pages are decided in their order
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore crawl")    # one: pages are decided in order
         self._store = self._open_store()
         self._flushed = time.monotonic()
         self._followed: dict[int, int] = {}  # hash of the key of a cluster -> least depth at which links were followed
         self.has_pipeline = False
         self._items: OrderedDict[int, tuple[Any, Decided]] = OrderedDict()
-        self.has_turns = False  # a middleware gives held links their turn
+        self.has_turns = False  # whether a middleware takes the turns of held links
         self._held = HeldLinks(self.settings.loss, self.settings.sample)
         self.rules = CrawlRules()
         self._name = crawler.request_fingerprinter.fingerprint
@@ -121,7 +121,7 @@ class CrawlStore:
         crawler.signals.connect(self.close, signals.spider_closed)
 
     def _open_store(self) -> Store | StoreClient | ServiceClient | ShardedStore:
-        """Open the store, here or through the process that has it open, here or on other computers."""
+        """Open the store: in this process, or through the process that has it open, here or on other computers."""
         if self.settings.store.startswith(SERVICES):
             addresses = [address.strip() for address in self.settings.store.split(",")]
             return ServiceClient(addresses[0]) if len(addresses) == 1 else ShardedStore(addresses)
@@ -132,11 +132,11 @@ class CrawlStore:
     # ---- deciding
 
     async def page(self, response: Response) -> Decided | None:
-        """Decide on the page of a response; None where it is not a page, or where that failed."""
+        """Decide on the page of a response; None if it is not a page, or if that failed."""
         return await self._decide_and_count(response.url, self._page, response)
 
     async def item(self, url: str, text: Any) -> Decided | None:
-        """Decide on the text of an item; None where that failed."""
+        """Decide on the text of an item; None if that failed."""
         return await self._decide_and_count(url, self._decide, url, text, None)
 
     async def _decide_and_count(self, url: str, decide: Callable[..., Decided | None], *arguments: Any) -> Decided | None:
@@ -176,7 +176,7 @@ class CrawlStore:
         return Decided(verdict, len(text), names_stored, is_by_tags(text))
 
     async def gone(self, url: str) -> None:
-        """Tell the store that a page is gone, if it has the page. An error does not stop the crawl."""
+        """Record in the store that a page is gone, if it has the page. An error does not stop the crawl."""
         try:
             known = await run_on_thread(self._thread, self._store.mark_gone, url)
         except Exception:
@@ -191,26 +191,26 @@ class CrawlStore:
         """Tell whether the links of a page are held back.
 
         They are held back if links of its cluster were followed in this crawl, at this depth or nearer to the start, and if
-        the page is deep and long enough, or its canonical URL confirms it.
+        the page is deep and long enough or its canonical URL confirms the verdict.
         """
         if decided.verdict.kept or self._followed.get(hash(decided.verdict.cluster), depth + 1) > depth:
             return False
         return decided.confirmed or (depth >= self.settings.min_depth and decided.chars >= self.settings.min_chars)
 
     def hold(self, request: Request) -> bool:
-        """Let a link of a near-duplicate wait for its turn. False: it waits already."""
+        """Let a link of a near-duplicate wait for its turn. False if it waits already."""
         held = self._held.hold(self._name(request))
         if held:
             self.stats.inc_value("ndcore/links/held")
         return held
 
     def let_go(self, request: Request) -> None:
-        """Let a waiting link be followed for certain, since a page whose links are followed has it too."""
+        """Release a waiting link, to be followed in any case, because a page whose links are followed has it too."""
         if self._held.waiting:
             self._held.let_go(self._name(request))
 
     async def catch_up(self) -> None:
-        """Wait until the pages that have come are decided on, so that the next turns take them into account."""
+        """Wait until all pages that have arrived are decided, so that the next turns take them into account."""
         await run_on_thread(self._thread, int)
 
     def take_turn(self, request: Request) -> bool:
@@ -226,9 +226,9 @@ class CrawlStore:
         return turn is not None
 
     def learn(self, request: Request, decided: Decided | None, *, failed: bool = False) -> None:
-        """Learn from the answer to a request: whether it has new content, and what the link led to if it was held back.
+        """Learn from the answer to a request whether it has new content, and where the link led, if it was held back.
 
-        A response without a verdict counts as new content. failed: there is no response, or one that is an error.
+        A response without a verdict counts as new content. failed: there is no response, or it is an error.
         """
         new = not failed and (decided is None or decided.verdict.kept)
         self._held.contents += new
@@ -237,16 +237,16 @@ class CrawlStore:
             self.stats.set_value("ndcore/links/new", self._held.new)
 
     def links_followed(self, decided: Decided, depth: int) -> None:
-        """Note that the links of a page were followed."""
+        """Record that the links of a page were followed."""
         cluster = hash(decided.verdict.cluster)
         self._followed[cluster] = min(depth, self._followed.get(cluster, depth))
 
     # ---- rules of URLs
 
     async def drop_by_rules(self, request: Request) -> bool:
-        """Tell whether a link is dropped because rules say that the crawl has its page.
+        """Tell whether a link is dropped because it leads to a known page according to rules.
 
-        A link to which rules apply, dropped or not, waits no more: its outcome tells nothing about held links.
+        A link to which rules apply, dropped or not, no longer waits: its outcome says nothing about held links.
         """
         url = _normalise(request.url)
         if not self.rules.has_rules(url):
@@ -263,7 +263,7 @@ class CrawlStore:
         return use.dropped
 
     async def learn_rules(self, response: Response, decided: Decided | None, depth: int) -> None:
-        """Learn the content of a page under its URL and those that led to it, and mine rules when their turn has come."""
+        """Learn the content of a page under its URL and the URLs that redirected to it, and mine rules if they are due."""
         content = None if decided is None else name_content(decided.verdict)
         new = decided is None or decided.verdict.kept or (
             decided.verdict.equal is None and decided.verdict.verdict != "lexical")
@@ -280,30 +280,30 @@ class CrawlStore:
         self._count_rules()
 
     def _count_rules(self) -> None:
-        """Put the counts of rules into the statistics."""
+        """Add the counts of rules to the statistics."""
         counts = {"checked": self.rules.checked, "wrong": self.rules.wrong, **self.rules.count_states()}
         for name, count in counts.items():
             self.stats.set_value(f"ndcore/rules/{name}", count)
 
-    # ---- items on their way from the middleware to the pipeline
+    # ---- items between the middleware and the pipeline
 
     def remember(self, item: Any, decided: Decided) -> None:
-        """Remember the page of an item, if there is a pipeline that asks."""
+        """Remember the page of an item, if there is a pipeline that needs it."""
         if not self.has_pipeline:
             return
-        self._items[id(item)] = item, decided  # with the item, so that no other gets its id
+        self._items[id(item)] = item, decided  # a reference to the item, so that no other object gets its id
         if len(self._items) > ITEMS:
             self._items.popitem(last=False)
 
     def recall(self, item: Any) -> Decided | None:
-        """Return the page of an item that was remembered, once."""
+        """Return the remembered page of an item, and forget it."""
         remembered = self._items.pop(id(item), None)
         return None if remembered is None else remembered[1]
 
     # ---- the start and the end
 
     def _open(self, spider: Spider) -> None:
-        """Go on with the held links of a crawl that was paused (JOBDIR)."""
+        """Restore the held links of a paused crawl (JOBDIR)."""
         state = getattr(spider, "state", None)
         if isinstance(state, dict):
             self._held = state.setdefault(STATE, self._held)
@@ -311,13 +311,13 @@ class CrawlStore:
             self.rules = state.setdefault(RULES_STATE, self.rules)
 
     def _drop_request(self, request: Request) -> None:
-        """Let go of a link that the scheduler refuses, or that rules apply to: the crawl has seen it before."""
+        """Release a link that the scheduler refuses or that rules apply to: the crawl has seen it before."""
         if WAITS in request.meta:
             self.let_go(request)
             self.stats.inc_value("ndcore/links/held", -1)
 
     async def close(self, reason: str = "finished") -> None:
-        """Put everything on disk and close the store; Scrapy waits for it when the spider is closed."""
+        """Sync everything to disk and close the store; Scrapy waits for this when the spider is closed."""
         if self.settings.held == "drop" and (self._held.followed or self._held.waiting):
             waiting = 0 if reason == "finished" else len(self._held.waiting)
             self._tell_unseen("links", self._held.account(waiting), self._held.unseen())
@@ -331,14 +331,14 @@ class CrawlStore:
         self._thread.shutdown(wait=False)
 
     def _tell_unseen(self, group: str, account: str, unseen: tuple[float, float, float]) -> None:
-        """Log, and put into a group of the statistics, how many contents the dropped links may lead to."""
+        """Log the estimated number of contents that the dropped links lead to, and add it to a group of the statistics."""
         logger.info("%s", account)
         for name, value in zip(("unseen", "unseen_low", "unseen_high"), unseen, strict=True):
             self.stats.set_value(f"ndcore/{group}/{name}", round(value))
 
 
 def _normalise(url: str) -> str:
-    """Return the normal form of a URL, or the URL itself without one: then rules find no other URL with its form."""
+    """Return the normal form of a URL; without one the URL itself, whose form no other URL has."""
     try:
         return str(normalise_url(url))
     except ValueError:
@@ -346,7 +346,7 @@ def _normalise(url: str) -> str:
 
 
 async def run_on_thread(thread: ThreadPoolExecutor, function: Callable[..., Value], *arguments: Any) -> Value:
-    """Call a function on a thread, and wait without blocking the reactor, with asyncio or any other."""
+    """Call a function on a thread, and wait without blocking the reactor, whether it uses asyncio or not."""
     future = thread.submit(function, *arguments)
     try:
         asyncio.get_running_loop()
@@ -375,27 +375,27 @@ def _make_deferred(future: Future[Any]) -> Any:
 
 DUPLICATES = VERDICTS[1:]
 HELD = ("drop", "last")
-SERVICES = ("http://", "https://")  # how the address of a service begins
+SERVICES = ("http://", "https://")  # prefixes of the address of a service
 
 
 @dataclass(frozen=True)
 class CrawlSettings:
-    """The settings NDCORE_… of a Scrapy project, checked.
+    """The checked settings NDCORE_… of a Scrapy project.
 
     Attributes
     ----------
     store : str
-        NDCORE_STORE, the directory of the store, or the address of ``ndcore serve --write``, or addresses of shards with
-        commas between them. The token is in the variable NDCORE_TOKEN of the environment.
+        NDCORE_STORE, the directory of the store, or the address of ``ndcore serve --write``, or addresses of shards
+        separated by commas. The token is in the environment variable NDCORE_TOKEN.
     shared : bool
-        NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`). So it is with an
-        address.
+        NDCORE_SHARED (False). True: another process has the store open and listens (`Store.listen`). An address implies
+        True.
     options : mapping
         NDCORE_THRESHOLD and NDCORE_OPTIONS: arguments of `Store.open`.
     drop : frozenset of str
         NDCORE_DROP: verdicts whose items are dropped. False: none (the default), True: all but "kept".
     field : str
-        NDCORE_FIELD ("ndcore"), the field of an item that gets the verdict.
+        NDCORE_FIELD ("ndcore"), the field of an item in which the verdict is stored.
     url_field, text_field : str
         NDCORE_URL_FIELD ("url") and NDCORE_TEXT_FIELD ("text"), for items of pages that the middleware did not see.
     min_depth : int
@@ -403,20 +403,20 @@ class CrawlSettings:
     min_chars : int
         NDCORE_MIN_CHARS (300). Links of pages with shorter texts are never held back.
     held : "drop" or "last"
-        NDCORE_HELD ("drop"), what becomes of links that are held back and wait until no others of their host are left.
-        "drop": those that promise no new content are dropped (`HeldLinks`). "last": all are requested.
+        NDCORE_HELD ("drop"), the treatment of links that are held back, once no other links of their host are left. "drop":
+        links that promise no new content are dropped (`HeldLinks`). "last": all are requested.
     loss : float
         NDCORE_LOSS (0.01), the share of contents that may stay unseen, by the estimate.
     sample : int
-        NDCORE_SAMPLE (300), how many of the held links are followed at least, or all.
+        NDCORE_SAMPLE (300), the least number of held links that are followed; all, if there are fewer.
     rules : bool
-        NDCORE_RULES (False), whether links are dropped that lead to pages of the crawl by rules of URLs (`CrawlRules`).
+        NDCORE_RULES (False), whether links to known pages are dropped according to rules of URLs (`CrawlRules`).
     part : "page" or "main"
-        NDCORE_PART ("page"), which text of HTML is compared: all of it, or its main content.
+        NDCORE_PART ("page"), the text of HTML that is compared: all of it, or its main content.
     text : callable or None
-        NDCORE_TEXT, a function, or its import path, from a response to its text, or to None where it has no text.
+        NDCORE_TEXT, a function or its import path: it returns the text of a response, or None if there is no text.
     flush_seconds : float
-        NDCORE_FLUSH_SECONDS (10). A crash loses the decisions of that many seconds at most.
+        NDCORE_FLUSH_SECONDS (10). A crash loses the decisions of at most that many seconds.
     """
 
     store: str
@@ -443,7 +443,7 @@ class CrawlSettings:
         Raises
         ------
         NotConfigured
-            NDCORE_STORE is not set: Scrapy then goes on without the component, and says so.
+            NDCORE_STORE is not set: Scrapy then continues without the component, and logs it.
         TypeError, ValueError
             A setting is not accepted.
         """
@@ -490,7 +490,7 @@ def _may_hold_store(path: Path) -> bool:
 
 
 def _read_bool(settings: BaseSettings, name: str) -> bool:
-    """Read a setting that is False by default, as Scrapy reads a bool. ValueError, with its name, where it is none."""
+    """Read a bool, False by default, as Scrapy does. Raises ValueError, with the name of the setting, for another value."""
     try:
         return settings.getbool(name, False)
     except (TypeError, ValueError):
@@ -498,7 +498,7 @@ def _read_bool(settings: BaseSettings, name: str) -> bool:
 
 
 def _read_drop(settings: BaseSettings) -> frozenset[str]:
-    """Read NDCORE_DROP: a bool, as Scrapy reads one, or verdicts. ValueError for an unknown verdict."""
+    """Read NDCORE_DROP: a bool in a form of Scrapy, or verdicts. Raises ValueError for an unknown verdict."""
     try:
         return frozenset(DUPLICATES if settings.getbool("NDCORE_DROP", False) else ())
     except (TypeError, ValueError):

@@ -1,18 +1,19 @@
-"""Links of near-duplicates wait until nothing else is left; then some are followed, and the others are accounted for.
+"""Let links of near-duplicates wait until no others are left; then follow some, and estimate what the others hide.
 
-Manku, Jain, Das Sarma (2007, §1) drop the links of a near-duplicate. That loses pages where a site repeats a frame and not
-what it links to: products that look alike, each with a manual of its own. So a link waits, and when its turn comes, one of
-three rules decides on it:
+Manku, Jain, Das Sarma (2007, §1) drop the links of a near-duplicate. That loses pages if the texts of a site are alike but
+their links are not: similar products, for example, each with its own manual. So a link waits, and at its turn one of three
+rules decides:
 
-- Links of one kind are followed until BUDGET pages of it have come: what the kind leads to is not known before. After the
-  first `sample` pages of kinds that were not known, such links must pay as well: a site makes kinds and hosts without end.
-- A kind that pays is followed on: one of its last 1 / loss links led to new content.
+- Links of one kind are followed until BUDGET pages of it have arrived, because it is not known before where the kind leads.
+  After the first `sample` pages of unknown kinds, such links must pay as well: a site can make endless kinds and hosts.
+- A kind that pays is still followed: one of its last 1 / loss links led to new content.
 - Any other link is followed with a known probability, by a salted hash of its address, and dropped otherwise.
 
-The links that the third rule follows are a sample of all that it decides on, so they tell how many contents the dropped ones
-would have led to: each that led to new content, and was followed with probability q, stands for (1 - q) / q dropped ones
-(Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446). Every choice is made before its outcome is known, so what
-was learned from earlier links makes no bias. The more the estimate exceeds the stated loss, the longer a kind is followed.
+The links that the third rule follows are a sample of all that it decides on, so they show how many contents the dropped
+ones would have led to: each that led to new content and was followed with probability q represents (1 - q) / q dropped ones
+(Horvitz and Thompson 1952, DOI 10.1080/01621459.1952.10483446). Every choice is made before its outcome is known, so
+learning from earlier links does not bias the estimate. The more the estimate exceeds the stated loss, the longer a kind is
+followed.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from typing import NamedTuple
 from ndcore.crawl.link_kinds import KINDS, hash_salted, name_kind
 from ndcore.stats.poisson import weighted_interval
 
-BUDGET = 5  # pages of a kind of links that come before it is known what they lead to
-SHARE = 3  # when `sample` links were followed, the n-th that may be dropped is followed with probability sample / SHARE / n
-HOSTS = 4096  # that are remembered
-THROUGH = 8  # kinds through which a link leads on, at most
+BUDGET = 5  # pages of a kind that are fetched before it counts as known
+SHARE = 3  # after `sample` links were followed, the n-th droppable one is followed with probability sample / SHARE / n
+HOSTS = 4096  # hosts that are remembered
+THROUGH = 8  # most kinds on the path of held links to a page
 
 
 class Turn(NamedTuple):
     """A link that is followed.
 
-    weight: how many dropped links it stands for. unknown: it is followed because its kind is not known. kinds: the kinds of
-    the link and of the held links that led to it, the nearest first, each as hashes of a host and of a kind; empty if the
-    link did not wait.
+    weight: the number of dropped links that it represents. unknown: whether it is followed because its kind is not known.
+    kinds: the kinds of the link and of the held links that led to it, the nearest first, each as hashes of a host and of a
+    kind; empty if the link did not wait.
     """
 
     weight: float
@@ -46,9 +47,9 @@ class Turn(NamedTuple):
 
 @dataclass
 class Kind:
-    """The outcome of links of a kind: how many pages came, in all and since the last link that led to new content.
+    """The outcomes of a kind of links: the number of pages, in all and since the last link that led to new content.
 
-    misses is None until a link does. A link also counts as leading to new content through other held links.
+    misses is None until a link led to new content. A link also counts as leading to new content through other held links.
     """
 
     came: int = 0
@@ -62,23 +63,23 @@ class HeldLinks:
     Attributes
     ----------
     loss : float
-        The share of the contents that may stay unseen, by the estimate.
+        The estimated share of contents that may stay unseen.
     sample : int
-        Held links that are followed at least, or all.
+        The least number of held links that are followed; all, if there are fewer.
     salt : bytes
-        Of the hashes: no site can tell which of its links are followed.
+        The salt of the hashes: without it, no site can predict which of its links are followed.
     waiting : set of int
         Hashes of the links that wait.
     contents : int
         Pages of this crawl with new content.
     followed, new, dropped : int
-        Links whose turn has come: how many were followed, how many of these led to new content, and how many were dropped.
+        Links that had their turn: the number that were followed, that led to new content, and that were dropped.
     drawn : int
-        How many of all these the third rule decided on.
+        The number of links on which the third rule decided.
     weights : list of float
-        Weights of the links that stood for dropped ones and led to new content.
+        The weights of the links that represented dropped ones and led to new content.
     heaviest : float
-        The largest weight so far that a link could have got.
+        The largest weight that a link could have got so far.
     """
 
     loss: float
@@ -92,15 +93,15 @@ class HeldLinks:
     drawn: int = 0
     weights: list[float] = field(default_factory=list)
     heaviest: float = 0.0
-    _unknown: Kind = field(default_factory=Kind)  # what links of kinds that were not known led to
+    _unknown: Kind = field(default_factory=Kind)  # outcomes of links of unknown kinds
     _kinds: OrderedDict[int, dict[int, Kind]] = field(default_factory=OrderedDict)
 
     # ---- waiting
 
     def hold(self, name: bytes) -> bool:
-        """Let a link wait. False: it waits already.
+        """Let a link wait. False if it waits already.
 
-        name: the same for all links to one page, as Scrapy's fingerprints of requests.
+        name: the same for all links to one page, such as Scrapy's fingerprint of a request.
         """
         hashed = self._hash(name)
         if hashed in self.waiting:
@@ -109,15 +110,15 @@ class HeldLinks:
         return True
 
     def let_go(self, name: bytes) -> None:
-        """End the waiting of a link, since a page whose links are followed has it too, or the crawl has seen it before."""
+        """Release a waiting link, because a page whose links are followed has it too, or the crawl has seen it before."""
         self.waiting.discard(self._hash(name))
 
     # ---- deciding
 
     def decide(self, name: bytes, url: str, through: Turn | None = None) -> Turn | None:
-        """Decide on a link whose turn has come: return how it is followed; None drops it.
+        """Decide on a link at its turn: return how it is followed; None if it is dropped.
 
-        A link that waits no more is followed, and stands for no other one. through: the turn of the link that led to the
+        A link that was released is followed, and represents no other one. through: the turn of the link that led to the
         page with this link.
         """
         hashed = self._hash(name)
@@ -139,7 +140,7 @@ class HeldLinks:
         return Turn(weight, unknown, tuple(dict.fromkeys((kind, *earlier)))[:THROUGH])
 
     def learn(self, turn: Turn, *, new: bool) -> None:
-        """Learn whether a link that was followed led to new content, when its page has come or failed to.
+        """Learn whether a followed link led to new content, when its page has arrived or failed.
 
         turn: the answer of `decide`.
         """
@@ -156,7 +157,7 @@ class HeldLinks:
             self.weights.append(turn.weight)
 
     def _pays(self, links: Kind) -> bool:
-        """Tell whether a kind of links led to new content lately."""
+        """Tell whether a kind of links recently led to new content."""
         if links.misses is None:
             return False
         stated = self.loss * max(1, self.contents)
@@ -165,12 +166,12 @@ class HeldLinks:
     # ---- kinds
 
     def _kind_of(self, url: str) -> tuple[int, int]:
-        """Return the host and the kind of a URL, as hashes: strangers choose them."""
+        """Return hashes of the host and the kind of a URL, which strangers choose."""
         host, kind = name_kind(url)
         return self._hash(host), self._hash(kind)
 
     def _links(self, host: int, kind: int) -> Kind:
-        """Return the outcomes of a kind of links; the hosts whose last turn is longest ago are forgotten."""
+        """Return the outcomes of a kind of links; hosts without recent turns are forgotten."""
         kinds = self._kinds.setdefault(host, {})
         self._kinds.move_to_end(host)
         if len(self._kinds) > HOSTS:
@@ -181,18 +182,18 @@ class HeldLinks:
         """Hash bytes to 64 bits that look random without the salt."""
         return hash_salted(data, self.salt)
 
-    # ---- the account
+    # ---- the report
 
     def unseen(self) -> tuple[float, float, float]:
-        """Estimate how many contents the dropped links lead to, with an interval of 95 %: estimate, low, high.
+        """Estimate how many contents the dropped links lead to, with a 95 % interval: estimate, low, high.
 
-        Contents that are linked from these only are not counted.
+        Contents that are linked only from these contents are not counted.
         """
         low, high = weighted_interval(self.weights, self.heaviest)
         return sum(self.weights), low, min(high, float(self.dropped))
 
     def account(self, waiting: int) -> str:
-        """Tell what became of the links, in words. waiting: how many wait still, at most."""
+        """Summarise in words what became of the links. waiting: upper bound of the number that still wait."""
         told = (f"of {self.followed + self.dropped:,} held links {self.followed:,} were followed and {self.new:,} led to "
                 "new content")
         if self.dropped:

@@ -1,4 +1,4 @@
-"""Kinds of links, and hashes that no site can foresee.
+"""Kinds of links, and salted hashes, which no site can predict.
 
 Links are of one kind if they have the same host, the same first folder, the same number of folders and the same names of
 parameters.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from hashlib import blake2b
 from urllib.parse import parse_qsl, urlsplit
 
-KINDS = 64  # of a host that are told apart; all its other links are one kind
-PARAMETERS = 64  # of a URL that are read
+KINDS = 64  # distinct kinds of a host; all its other links are one kind
+PARAMETERS = 64  # parameters of a URL that are read
 
 
 def name_kind(url: str) -> tuple[bytes, bytes]:
-    """Return the host of a URL, and a name of its kind within the host."""
+    """Return the host of a URL, and the name of its kind within the host."""
     parts = urlsplit(url)
     folders = parts.path.split("/")[1:]
     first = folders[0] if len(folders) > 1 else ""

@@ -1,4 +1,4 @@
-"""The text of a response, and the URL that a page names as its canonical one."""
+"""Extract the text of a response, and the URL that a page names as canonical."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _CANONICAL = re.compile(r';\s*rel\s*=\s*(?:"(?:[^"]*\s)?)?canonical(?=[\s",;]|$)
 
 
 def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]:
-    """Return a function from a response to its text; None where it is not a page.
+    """Make a function that extracts the text of a response; None if it is not a page.
 
-    Pages are responses of status 2xx with HTML or plain text, read as pages of web archives are: a page has the same text
-    in a crawl and in its archive.
+    Pages are responses of status 2xx with HTML or plain text. They are read like pages of web archives, so a page has the
+    same text in a crawl and in its archive.
 
     Parameters
     ----------
     part : "page" or "main"
-        As in `make_html_reader`.
+        As for `make_html_reader`.
 
     Raises
     ------
@@ -54,10 +54,10 @@ def page_text(part: str) -> Callable[[Response], Extracted | str | bytes | None]
 
 
 def canonical_url(response: Response) -> str | None:
-    """Return the canonical URL that a page names (RFC 6596), if it is another one; None without, or if it cannot be read.
+    """Return the canonical URL that a page names (RFC 6596), if it is another URL; None without one, or if it is unreadable.
 
-    A header Link is read before the ``link`` elements, of which only the first counts. Two URLs with one normal form are
-    the same.
+    The header Link is read before the ``link`` elements, of which only the first counts. Two URLs with the same normal form
+    are the same.
     """
     from scrapy.http import HtmlResponse
     from w3lib.url import canonicalize_url
@@ -75,7 +75,7 @@ def canonical_url(response: Response) -> str | None:
 
 
 def _find_canonical(headers: list[bytes]) -> str | None:
-    """Return the target of the first canonical link in headers Link (RFC 8288)."""
+    """Find the target of the first canonical link in Link headers (RFC 8288)."""
     for header in headers:
         for target, parameters in _LINK.findall(header.decode("latin-1")):
             if _CANONICAL.search(parameters):

@@ -1,17 +1,16 @@
-"""The trial of a rule of URLs: it is used after a test of its precision, checked as long as it is used, and withdrawn.
+"""The trial of a rule of URLs: it is used once its precision has been tested, checked while it is used, and withdrawn.
 
-The *precision* of a rule is the share of contents for which it is right, among those that it is applied to. On trial,
-nothing is dropped by it: each page to which it applies is fetched and counted, a content once where the rule is right, and
-each page where it is wrong. The pages from which the rule was mined do not count. The rule is used when an exact lower
-bound on its precision (Clopper and Pearson 1934, DOI 10.1093/biomet/26.4.404) exceeds PRECISION at one of LOOKS looks:
-after as many contents as would do without an error, twice and four times as many. When even the last look can succeed no
-more, the rule is refuted.
+The *precision* of a rule is the share of contents for which it is right, among the contents to which it applies. A rule on
+trial drops nothing: each page to which it applies is fetched and counted, once for each content if the rule is right, and
+every page if it is wrong. The pages from which the rule was mined do not count. The rule is used when an exact lower bound
+on its precision (Clopper and Pearson 1934, DOI 10.1093/biomet/26.4.404) exceeds PRECISION at one of LOOKS looks: after as
+many contents as suffice without an error, and after twice and four times as many. When even the last look can no longer
+succeed, the rule is refuted.
 
-The bounds of all rules of a host, and of all looks at them, hold together with probability 1 - RISK: the n-th rule that is
-tried on a host gets the risk RISK / (n (n + 1)), whose sum over all n is RISK, and each look at it an equal part
-(Bonferroni). That holds for pages that come in no special order. A site chooses its order. So a rule is checked as long as
-it is used, and each kind of URL by itself: a kind is open to the rule after CHECKS pages of it for which the rule was
-right.
+The bounds of all rules of a host, at all looks, hold simultaneously with probability 1 - RISK: the n-th rule that is tried
+on a host gets the risk RISK / (n (n + 1)), whose sum over all n is RISK, and each look at it an equal part (Bonferroni).
+This assumes that pages arrive in random order, but a site chooses their order. So a rule is checked as long as it is used,
+and separately for each kind of URL: a kind is open to the rule after CHECKS of its pages for which the rule was right.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from ndcore.crawl.link_kinds import KINDS
 from ndcore.stats.binomial import interval
 from ndcore.store.url_rules import UrlRule
 
-PRECISION = 0.95  # that the lower bound on the precision of a rule exceeds before the rule is used
-RISK = 0.05  # that any rule of a host is used whose precision is lower
+PRECISION = 0.95  # a rule is used when the lower bound on its precision exceeds this
+RISK = 0.05  # probability that any rule of a host with a lower precision is used
 LOOKS = 3
-CHECKS = 5  # pages of a kind for which a rule is right before the kind is open to it
+CHECKS = 5  # pages for which a rule is right before their kind is open to it
 WINDOW, WRONG = 40, 2  # a rule is withdrawn when it was wrong in WRONG of the last WINDOW checks of open kinds
-ODDS = round(PRECISION / (1.0 - PRECISION))  # pages of an open kind for which a rule is right, for each where it is wrong
+ODDS = round(PRECISION / (1.0 - PRECISION))  # right pages that a kind needs for each wrong one, to be open
 
 
 @dataclass
@@ -42,7 +41,7 @@ class KindCounts:
 
     @property
     def is_open(self) -> bool:
-        """Whether links of the kind are dropped by the rule."""
+        """Whether the rule drops links of the kind."""
         return self.right >= max(CHECKS, ODDS * self.wrong)
 
 
@@ -54,7 +53,7 @@ class RuleTrial:
     ----------
     rule : UrlRule
     order : int
-        How many rules of its host were tried, with this one.
+        Its number among the tried rules of its host, from 1.
     state : str
         "tried", "used", "refuted" or "withdrawn".
     right : set
@@ -62,7 +61,7 @@ class RuleTrial:
     wrong : int
         Pages for which it was wrong on trial.
     checks : list of bool
-        Whether it was right, in the last checks of open kinds.
+        Whether it was right in each of the last checks of open kinds.
     dropped : int
         Links that it dropped, perhaps together with other rules.
     """
@@ -82,9 +81,9 @@ class RuleTrial:
         return self.kinds.setdefault(known, KindCounts())
 
     def try_page(self, kind: int, content: Hashable, *, right: bool) -> None:
-        """Count a page to which the rule applies while it is on trial, and look where a look is due.
+        """Count a page to which the rule on trial applies, and look at the counts if a look is due.
 
-        content: of the page. right: whether the page with its form has the same content.
+        content: the content of the page. right: whether the page with the same form has the same content.
         """
         of_kind = self.count_kind(kind)
         of_kind.right += right
@@ -100,7 +99,7 @@ class RuleTrial:
             self.state = "refuted"
 
     def check_page(self, kind: int, *, right: bool) -> None:
-        """Count a page that was fetched though the rule applies, and withdraw the rule where it was wrong too often."""
+        """Count a page that was fetched although the rule applies; withdraw the rule if it was wrong too often."""
         of_kind = self.count_kind(kind)
         if of_kind.is_open:
             self.checks = [*self.checks[1 - WINDOW :], right]
@@ -118,5 +117,5 @@ def plan_looks(order: int) -> tuple[float, tuple[int, ...]]:
 
 
 def bound_precision(right: int, came: int, confidence: float) -> float:
-    """Return the lower bound on the precision of a rule that was right for `right` of the contents that came."""
+    """Compute the lower bound on the precision of a rule that was right for `right` of `came` contents."""
     return interval(max(0, right), came, confidence, "exact")[0]

@@ -1,10 +1,10 @@
-"""Near-duplicates in Scrapy: an item pipeline that tags or drops, two middlewares that hold links back, a web archive.
+"""Near-duplicates in Scrapy: an item pipeline that tags or drops, middlewares that hold back links, a web archive.
 
 An add-on brings all of them into a project (docs/crawlers.md)::
 
     ADDONS = {"ndcore.crawl.scrapy.NearDuplicateAddon": 500}
     NDCORE_STORE = "pages.store"
-    NDCORE_WARC = "crawl/"          # only where responses are to be archived
+    NDCORE_WARC = "crawl/"          # only if responses shall be archived
 
 Manku, Jain, Das Sarma, "Detecting near-duplicates for web crawling", 2007, §1, DOI 10.1145/1242572.1242592.
 """
@@ -30,25 +30,25 @@ __all__ = [
 
 FOLLOW = "ndcore_follow"  # key of Request.meta: such a request is never held back, nor dropped by rules of URLs
 LINK = "ndcore_link"  # key of Request.meta: it is a link of a page, to which rules of URLs may apply
-GONE, MOVED = (404, 410), (301, 308)  # statuses of pages that are there no more, and of permanent redirects
-LAST = 1_000_000  # taken from the priority of a request that waits
+GONE, MOVED = (404, 410), (301, 308)  # statuses of pages that no longer exist, and of permanent redirects
+LAST = 1_000_000  # subtracted from the priority of a request that waits
 
 logger = logging.getLogger("ndcore.crawl")
 
 
 class NearDuplicateAddon:
-    """Add-on that puts `NearDuplicatePipeline`, `NearDuplicateMiddleware` and `HeldLinksMiddleware` into a project.
+    """Add-on that adds `NearDuplicatePipeline`, `NearDuplicateMiddleware` and `HeldLinksMiddleware` to a project.
 
-    With the setting NDCORE_WARC it adds `ArchiveMiddleware`. A component that the settings of the project name themselves
-    stays where they put it.
+    With the setting NDCORE_WARC it also adds `ArchiveMiddleware`. A component that the project's own settings name keeps
+    its place.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components, as Scrapy asks of an add-on."""
+        """Add the components, as Scrapy requires of an add-on."""
         archive = [("DOWNLOADER_MIDDLEWARES", ArchiveMiddleware, 950)] if settings.get("NDCORE_WARC") else []
         for name, component, place in (
             ("ITEM_PIPELINES", NearDuplicatePipeline, 300),
-            ("SPIDER_MIDDLEWARES", NearDuplicateMiddleware, 100),  # after those that leave out links: too deep, too long
+            ("SPIDER_MIDDLEWARES", NearDuplicateMiddleware, 100),  # after those that drop links: too deep, too long
             ("DOWNLOADER_MIDDLEWARES", HeldLinksMiddleware, 60),  # after the one that refuses other sites
             *archive,  # next to the network: before redirects, caches and decompression
         ):
@@ -58,7 +58,7 @@ class NearDuplicateAddon:
 
 
 class Component:
-    """A component that Scrapy makes of a class in its settings: all components of a crawler share one store."""
+    """A component that Scrapy makes from a class in its settings. All components of a crawler share one store."""
 
     def __init__(self, store: CrawlStore) -> None:
         self.store = store
@@ -72,29 +72,30 @@ class Component:
 class NearDuplicateMiddleware(Component):
     """Spider middleware that decides on each page once, and holds back the links of near-duplicates.
 
-    It also tells the store that pages which moved permanently (301, 308) are gone; see `HeldLinksMiddleware`.
+    It also records in the store that pages that moved permanently (301, 308) are gone; see `HeldLinksMiddleware`.
 
-    The links of a page are held back where links of a page with nearly the same text were followed in this crawl, no
-    farther from the start: requests by GET, but for the page itself, and without ``meta={"ndcore_follow": True}``. They wait
-    until nothing else of their host is left; then `HeldLinksMiddleware` decides on each. Settings: `CrawlSettings`. Items go
-    on to `NearDuplicatePipeline` with the verdict on their page.
+    The links of a page are held back if this crawl has followed the links of a page with nearly the same text, no farther
+    from the start. Links are requests by GET, except for the page itself, and without ``meta={"ndcore_follow": True}``.
+    They wait until no other links of their host are left; then `HeldLinksMiddleware` decides on each. Settings:
+    `CrawlSettings`. Items go on to `NearDuplicatePipeline` with the verdict on their page.
 
     Notes
     -----
-    Manku et al. (2007), §1: the links of a near-duplicate are not followed. They lead to copies of what its representative
-    links to. Where that is not so, pages would be lost: products that look alike, each with a manual of its own, for
-    example. So some are followed (`HeldLinks`), and how many contents stay unseen is estimated when the spider is closed.
+    Manku et al. (2007), §1, do not follow the links of a near-duplicate, since they lead to copies of the pages that its
+    representative links to. If they do not, pages would be lost: similar products, for example, each with its own manual.
+    So some links are followed (`HeldLinks`), and the number of contents that stay unseen is estimated when the spider is
+    closed.
 
-    The canonical URL that a page names is a hint: anybody may write it, and many sites name their start page on every page.
-    So it never makes a verdict. Where the store has the URL, and the text is a duplicate as well, two witnesses agree: links
-    are held back also below NDCORE_MIN_DEPTH and NDCORE_MIN_CHARS. Otherwise it changes nothing.
+    The canonical URL of a page is only a hint: anybody can write it, and many sites name their start page on every page. So
+    it never decides a verdict. But if the store has the URL and the text is a duplicate as well, two independent signs
+    agree, and links are held back even below NDCORE_MIN_DEPTH and NDCORE_MIN_CHARS. Otherwise it has no effect.
     """
 
     def __init__(self, store: CrawlStore) -> None:
         super().__init__(store)
         self.archive: CrawlArchive | None = None
         needed = store.settings.held == "drop" or store.settings.rules
-        if needed and not store.has_turns:  # Scrapy makes middlewares of the downloader first
+        if needed and not store.has_turns:  # Scrapy makes downloader middlewares first
             logger.warning("DOWNLOADER_MIDDLEWARES has no ndcore.crawl.scrapy.HeldLinksMiddleware: links that are held back "
                            "are all requested in the end, and rules of URLs drop none; name it there, or use the add-on "
                            "NearDuplicateAddon")
@@ -109,7 +110,7 @@ class NearDuplicateMiddleware(Component):
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any], spider: Any = None
     ) -> AsyncIterator[Any]:
-        """Decide on the page, then pass on the items and requests of the spider, without the links that are held back."""
+        """Decide on the page, then pass on the items and requests of the spider, except links that are held back."""
         from scrapy import Request
 
         redirects = (response.meta.get(f"redirect_{name}", ()) for name in ("urls", "reasons"))
@@ -140,9 +141,9 @@ class NearDuplicateMiddleware(Component):
             self.store.links_followed(decided, depth)
 
     def _pass_link(self, request: Request, response: Response, *, holds: bool) -> Request | None:
-        """Return the request to pass on for a link of a page; None: it waits already."""
+        """Return the request to pass on for a link of a page; None if it waits already."""
         turn = response.meta.get(TURN)
-        for mark in (WAITS, TURN, LINK, USE):  # a spider may hand the meta of its response on
+        for mark in (WAITS, TURN, LINK, USE):  # a spider may pass on the meta of its response
             request.meta.pop(mark, None)
         is_link = request.method == "GET" and request.url != response.url and not request.meta.get(FOLLOW)
         if is_link and self.store.settings.rules and not request.dont_filter:
@@ -158,11 +159,11 @@ class NearDuplicateMiddleware(Component):
 
 
 class HeldLinksMiddleware(Component):
-    """Downloader middleware that decides on each link that was held back, when its turn has come (`HeldLinks`).
+    """Downloader middleware that decides on each held link at its turn (`HeldLinks`).
 
-    Before that it drops links that lead to pages of the crawl by rules of URLs, with NDCORE_RULES (`CrawlRules`). It also
-    tells the store of pages that are gone, status 404 or 410: `Store.locate` names them no more. A link that is dropped
-    takes no request; where it has an errback, that is called with IgnoreRequest.
+    Before that, with NDCORE_RULES, it drops links to known pages according to rules of URLs (`CrawlRules`). It also records
+    in the store which pages are gone, by status 404 or 410: `Store.locate` no longer names them. A dropped link is not
+    requested; its errback, if any, is called with IgnoreRequest.
     """
 
     def __init__(self, store: CrawlStore) -> None:
@@ -170,7 +171,7 @@ class HeldLinksMiddleware(Component):
         store.has_turns = True
 
     async def process_request(self, request: Request, spider: Any = None) -> None:
-        """Let a request pass, or raise IgnoreRequest for a link that is dropped."""
+        """Let a request pass, or raise IgnoreRequest for a dropped link."""
         from scrapy.exceptions import IgnoreRequest
 
         if request.meta.pop(LINK, False) and await self.store.drop_by_rules(request):
@@ -182,7 +183,7 @@ class HeldLinksMiddleware(Component):
             raise IgnoreRequest("a link of a near-duplicate, like others that led to nothing new")
 
     async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
-        """Tell the store of a page that is gone, and learn that a link led to an error.
+        """Record in the store that a page is gone, and learn that a link led to an error.
 
         `NearDuplicateMiddleware` handles other responses.
         """
@@ -193,16 +194,16 @@ class HeldLinksMiddleware(Component):
         return response
 
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> None:
-        """Learn that a link led to nothing: no server answered, or another middleware refused it."""
+        """Learn that a link led to no response: no server answered, or another middleware refused it."""
         self.store.learn(request, None, failed=True)
 
 
 class ArchiveMiddleware:
-    """Downloader middleware that writes every response into a web archive, as the server sent it (`ArchiveFolder`).
+    """Downloader middleware that writes every response to a web archive, as the server sent it (`ArchiveFolder`).
 
-    It must be next to the network, beyond the middlewares of redirects (600), caches (900) and decompression (590) of
-    Scrapy: a response has its content coding there. A payload that is the same as an earlier one, byte for byte, becomes
-    a revisit record; a near-duplicate is written as a whole, and `NearDuplicateMiddleware` adds its verdict as a metadata
+    It must be nearest to the network, beyond Scrapy's middlewares for redirects (600), caches (900) and decompression
+    (590): there, a response still has its content coding. A payload that equals an earlier one byte for byte becomes a
+    revisit record; a near-duplicate is written in full, and `NearDuplicateMiddleware` adds its verdict as a metadata
     record. Settings: NDCORE_WARC, NDCORE_WARC_SIZE. It needs no store.
     """
 
@@ -215,7 +216,7 @@ class ArchiveMiddleware:
         return cls(CrawlArchive(crawler))
 
     async def process_response(self, request: Request, response: Response, spider: Any = None) -> Response:
-        """Write the response, and pass it on as it is."""
+        """Write the response, and pass it on unchanged."""
         await self.archive.add(request, response)
         return response
 
@@ -223,10 +224,10 @@ class ArchiveMiddleware:
 class NearDuplicatePipeline(Component):
     """Item pipeline that tags items with the verdict on their page, or drops near-duplicates.
 
-    With `NearDuplicateMiddleware`, an item has the verdict on the page that it comes from. Without it, the text of the item
-    is decided under its URL (NDCORE_TEXT_FIELD, NDCORE_URL_FIELD). The verdict goes to the field NDCORE_FIELD as a dict of
-    plain values; items of a class without that field are passed on untagged, which is logged once. Items without a verdict
-    are passed on as they are.
+    With `NearDuplicateMiddleware`, an item gets the verdict on its page. Without it, the text of the item is decided under
+    its URL (NDCORE_TEXT_FIELD, NDCORE_URL_FIELD). The verdict is stored in the field NDCORE_FIELD as a dict of plain
+    values; items of a class without that field are passed on untagged, which is logged once. Items without a verdict are
+    passed on unchanged.
     """
 
     def __init__(self, store: CrawlStore) -> None:
@@ -235,7 +236,7 @@ class NearDuplicatePipeline(Component):
         self._untagged = False
 
     async def process_item(self, item: Any, spider: Any = None) -> Any:
-        """Tag an item, or raise DropItem where it is a duplicate and NDCORE_DROP says so."""
+        """Tag an item, or raise DropItem if it is a duplicate that NDCORE_DROP selects."""
         from itemadapter import ItemAdapter
         from scrapy.exceptions import DropItem
 

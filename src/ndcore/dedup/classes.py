@@ -11,7 +11,7 @@ from ndcore.dedup.rules import Rules
 
 CLASSES = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained", "version")
 PAIRS = 1 << 16  # pairs whose digests are compared at a time
-RARE = CLASSES[5:]  # left out of counts where there are none
+RARE = CLASSES[5:]  # left out of counts if there are none
 
 
 def classify(
@@ -19,7 +19,7 @@ def classify(
 ) -> NDArray[np.uint8]:
     """Return the strongest class for each pair (i, j) of documents that were joined, as its position in `CLASSES`."""
     identical, lexical = np.zeros((2, len(i)), np.bool_)
-    for start in range(0, len(i), PAIRS):  # few documents have digests that are known
+    for start in range(0, len(i), PAIRS):  # few documents have known digests
         x, y = i[start : start + PAIRS], j[start : start + PAIRS]
         known = np.flatnonzero((x != y) & documents.known[x] & documents.known[y])
         x, y = x[known], y[known]
@@ -31,7 +31,7 @@ def classify(
     contained = rules.contained & ~(resemblance >= rules.threshold)
     number = np.full(len(i), CLASSES.index("near"), np.uint8)
     for name, those in (("contained", contained), ("chained", chained), ("shingle", shingle), ("lexical", lexical),
-                        ("identical", identical), ("kept", i == j)):  # the strongest last
+                        ("identical", identical), ("kept", i == j)):  # the strongest class last
         number[those] = CLASSES.index(name)
     return number
 
@@ -42,7 +42,7 @@ def class_names(numbers: NDArray[np.uint8]) -> NDArray[np.str_]:
 
 
 def exact_copies(documents: Documents, leader: Ints) -> Bools:
-    """Find the copies, byte for byte, of other documents, bool (n,): of documents with the same bytes, all but one.
+    """Find byte-for-byte copies, bool (n,): all but one of the documents with the same bytes.
 
     No threshold changes them. `leader` has, for each document, the first identical or lexically equivalent one.
     """
@@ -58,7 +58,7 @@ def exact_copies(documents: Documents, leader: Ints) -> Bools:
 
 
 def describe_classes(*, contained: bool = False, common: bool = False) -> dict[str, str]:
-    """Say what the classes that depend on the rules mean.
+    """Describe the meaning of the classes that depends on the rules.
 
     `contained`: the rule drop="contained" holds; `common`: scores leave common shingles out, as with `drop_common`.
     """

@@ -19,21 +19,21 @@ from ndcore.text.digests import digest_rows, first_equal, repeated
 from ndcore.text.inputs import as_texts, digest, original_digest, take
 from ndcore.text.shingling import Shingling, given_shingling
 
-VOLUME = 1 << 20  # pairs, once for each shingle in common, that are counted at a time
+VOLUME = 1 << 20  # pairs, once for each common shingle, that are counted at a time
 LISTED = 10  # texts in a notebook
 
 
 @dataclass(frozen=True, eq=False)
 class Collapsed(Frozen):
-    """A ranked list of n texts, each under the kept text that it nearly duplicates.
+    """A ranked list of n texts, each folded under the kept text that it nearly duplicates.
 
     Attributes
     ----------
     labels : ndarray of int64 (n,)
-        Position of the kept text that stands for text i: i if it is kept.
+        Position of the kept text that represents text i: i if it is kept.
     score : ndarray of float64 (n,)
-        What was compared with the threshold, of i against labels[i]: 1.0 if it is kept, nan if it is identical and without
-        shingles.
+        The score that was compared with the threshold, of i against labels[i]: 1.0 if it is kept, nan if it is identical
+        and without shingles.
     threshold : float
     drop : "resembling" or "contained"
     """
@@ -56,7 +56,7 @@ class Collapsed(Frozen):
 
     @property
     def folded(self) -> dict[int, list[int]]:
-        """Positions of the texts under each kept one, both in rank order; a kept text alone has an empty list."""
+        """The positions of the texts under each kept one, both in rank order; an empty list for a kept text alone."""
         under: dict[int, list[int]] = {position: [] for position in self.kept.tolist()}
         for position, label in enumerate(self.labels.tolist()):
             if label != position:
@@ -64,7 +64,7 @@ class Collapsed(Frozen):
         return under
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the first kept texts, with the number of those under each."""
+        """Render for a notebook the first kept texts, each with the number of texts under it."""
         rows = "".join(f"<tr><td>{position}</td><td>{len(under)}</td></tr>"
                        for position, under in list(self.folded.items())[:LISTED])
         more = f", the first {LISTED}" if len(self.kept) > LISTED else ""
@@ -78,22 +78,22 @@ def collapse(
 ) -> Collapsed:
     """Fold near-duplicates in a ranked list, such as search results or retrieved passages.
 
-    Each text, in rank order, goes under the kept text above it with which it has the highest score, at or above the
-    threshold, or is kept. Every pair is compared exactly, so labels and scores are as in
+    Each text, in rank order, is folded under the earlier kept text with which it has the highest score at or above the
+    threshold; if there is none, it is kept. Every pair is compared exactly, so labels and scores are as in
     ``near_duplicates(texts, filter="complete")``. For 10 to 1,000 texts this function is faster, because it needs no
     signatures, no files and no threads.
 
     Parameters
     ----------
     texts : iterable of str or bytes, or a column of them
-        The best first.
+        The texts, best first.
     threshold : float
-        Score in (0, 1] from which a text goes under another.
+        The least score, in (0, 1], at which a text is folded under another.
     shingling : Shingling, optional
         None: words, 5 to a shingle.
     drop : "resembling" or "contained"
         The score of a text in another: their resemblance (Jaccard similarity), or the containment of the text in the other,
-        so that an excerpt goes under the longer text above it.
+        so that an excerpt is folded under an earlier longer text.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def collapse(
 def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shingling) -> Ints:
     """Find the first text that is lexically equivalent (without shingles: identical) to each.
 
-    Only texts with equal sums of shingles can be, so few texts are digested.
+    Only texts with equal sums of shingles can be equivalent, so few texts are digested.
     """
     ends = np.zeros(len(values) + 1, np.uint64)
     values.cumsum(out=ends[1:])
@@ -157,9 +157,9 @@ def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shi
 
 
 def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools, labels: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield (a, b, shingles in common) of the pairs of compared texts that have some, a < b, ascending by a, then b.
+    """Yield (a, b, common shingles) for pairs of compared texts that have any, a < b, ascending by a, then b.
 
-    Some pairs of texts a that are folded by then, as `labels` says, are left out: nothing joins them.
+    Pairs may be left out if text a is already folded by `labels`, because nothing can join it.
     """
     n = len(compared)
     positions = np.repeat(np.arange(n), np.diff(offsets))
@@ -170,7 +170,7 @@ def _pairs_in_common(values: UInts, offsets: Ints, compared: Bools, labels: Ints
 
 
 def _parts(volume: Ints, labels: Ints) -> Iterator[slice]:
-    """Cut texts into parts of at most VOLUME pairs, or of one text; a part does not begin with folded texts."""
+    """Split texts into parts of at most VOLUME pairs, or of one text; a part does not begin with folded texts."""
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(volume)])
     first = 0
     while first < len(labels):

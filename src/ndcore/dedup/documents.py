@@ -1,7 +1,7 @@
-"""The documents of a run, then those to compare against: what the first pass finds out about each, and which are equal.
+"""Read the documents of a run, then those to compare against, and find equal ones.
 
-The first pass makes the signature of every document, or, where a rule needs the shingle sets of all documents, these sets.
-Digests are made where they may be needed: documents with equal tokens have equal signatures, and equal sets.
+The first pass makes the signature of every document, or its shingle set if a rule needs the sets of all documents. Digests
+are made if they may be needed: documents with equal tokens have equal signatures, and equal sets.
 """
 
 from __future__ import annotations
@@ -43,35 +43,35 @@ from ndcore.text.digests import (
 from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
-HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before it is decided how to read the rest
+HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before deciding how to read the rest
 
 
 # ---- a piece of texts
 
 
 class Reading(NamedTuple):
-    """What the first pass found out about n documents.
+    """The results of the first pass for n documents.
 
     Attributes
     ----------
     hashes : uint64 (n,)
-        Of the signatures, or sums of the shingle sets: documents with equal tokens have equal ones.
+        Hashes of the signatures, or sums of the shingle sets: documents with equal tokens have equal values.
     digests : uint8 (n, 32)
         Writable. BLAKE2b-128 of the bytes (of the original, for a document without shingles), then of the canonical tokens.
     known : bool (n,)
-        Documents whose digests are set.
+        Whether the digests of each document are set.
     lengths : int64 (n,)
-        In bytes; None for sketches.
+        Lengths in bytes; None for sketches.
     valid : bool (n,)
         Documents with shingles.
     invalid_bytes : int
-        Bytes outside well-formed UTF-8 sequences, of all documents together.
+        Number of bytes outside well-formed UTF-8 sequences, in all documents together.
     keys : uint8 (n, 16) or None
         Digests of the keys that near-duplicates must agree in.
     rows : uint32 or uint64 (n, num_perm) or None
-        Signatures; None where sets were formed.
+        Signatures; None if sets were formed.
     sets : (int64, uint64, int64) or None
-        Of a piece: the documents that have a set, and these sets, as values and offsets.
+        For a piece: the documents that have a set, and these sets, as values and offsets.
     """
 
     hashes: UInts
@@ -86,12 +86,13 @@ class Reading(NamedTuple):
 
 
 Choice = Callable[[list[Reading], bool], bool]
-"""Of the readings of the first documents, with a set each, and whether more follow: whether to form sets of these too."""
+"""Decides whether to form sets of further documents, given the readings of the first ones, with a set each, and whether more
+follow."""
 
 
 @dataclass(frozen=True)
 class FirstPass:
-    """How the first pass reads texts.
+    """The way in which the first pass reads texts.
 
     Attributes
     ----------
@@ -100,9 +101,9 @@ class FirstPass:
     form_sets : bool
         Form shingle sets in place of signatures.
     shared : bool
-        Of documents with equal bytes in a piece, the first one alone gets a set.
+        Only the first of documents with equal bytes in a piece gets a set.
     later : bool
-        Digest only what costs no more reading: documents without shingles, and equal ones of a piece.
+        Digest only documents that need no further reading: those without shingles, and equal ones of a piece.
     """
 
     sketcher: MinHasher
@@ -157,7 +158,7 @@ class FirstPass:
         return Reading(hashes, digests, known, None, valid, invalid_bytes, None, rows, sets)
 
     def _read_repeats(self, texts: Sequence[Text], firsts: Ints) -> Reading:
-        """Read the texts that are their own first, digest those that others repeat, and give each what its first has."""
+        """Read the first of each group of same texts, digest those with repeats, and copy the results to the repeats."""
         own = firsts == np.arange(len(texts))
         number = (np.cumsum(own) - 1)[firsts]
         different, others = (take(texts, np.flatnonzero(which)) for which in (own, ~own))
@@ -168,7 +169,7 @@ class FirstPass:
             shingling = self.sketcher.shingling
             invalid_bytes += shingling.shingler.fingerprints(shingling.batch(others))[2]
         for i in np.flatnonzero(~own & ~valid).tolist():
-            if isinstance(text := texts[i], Extracted):  # the bytes of its original may be others
+            if isinstance(text := texts[i], Extracted):  # the bytes of its original may differ
                 digests[i, :16] = np.frombuffer(original_digest(text), np.uint8)
         rows = None if read.rows is None else read.rows[number]
         sets = None if read.sets is None else (np.flatnonzero(own), *read.sets[1:])
@@ -186,12 +187,12 @@ def _as_signatures(reading: Reading, sketcher: MinHasher) -> Reading:
 def _read_sides(
     sides: Sequence[Corpus | Sketches], how: FirstPass, choose: Choice | None, digest_all: bool, threads: int | None
 ) -> Iterator[tuple[int, Reading]]:
-    """Yield the readings of every side, with its number; the next batch is read while threads work on the last.
+    """Yield the readings of every side, with its number; the next batch is read while threads process the last.
 
     Digests tell apart documents with the same signature, and documents without shingles. If single documents can be
     read again at low cost (`Corpus`), only documents without shingles and equal documents of one piece are digested
     here, otherwise all, as with `digest_all`. A callable unit may return different tokens for the same bytes, so all are
-    digested. RecipeMismatch where sketches are of another recipe.
+    digested. Raises RecipeMismatch for sketches of another recipe.
     """
     sketcher = how.sketcher
     for number, side in enumerate(sides):
@@ -224,11 +225,11 @@ def _read_sides(
 
 @dataclass(frozen=True)
 class Documents:
-    """What is known of documents by position: 0 … n − 1 are the documents, the others come from `against`.
+    """The known data of documents by position: 0 … n − 1 are the documents, the others come from `against`.
 
-    `corpora` are the texts of either side, None for sketches. Other columns are as in `Reading`; digests are set only where
-    `known`, and `digest` adds more. `keys` are there if near-duplicates must agree in any. `given` are the sketches that
-    stand for the first side.
+    `corpora` are the texts of either side, None for sketches. Other columns are as for `Reading`; digests are set only
+    where `known`, and `digest` adds more. `keys` exist if near-duplicates must agree in any. `given` are the sketches in
+    place of the first side's texts.
     """
 
     corpora: tuple[Corpus | None, Corpus | None]
@@ -262,11 +263,11 @@ class Documents:
         return np.where(positions < self.n, new, old)
 
     def texts(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
-        """Read documents again, as far as they have texts: yield (positions, texts) in pieces of work for threads."""
+        """Read the documents that have texts again: yield (positions, texts) in pieces of work for threads."""
         return indexed_texts(self.corpora, (0, self.n), wanted)
 
     def sketches(self, *, report: Progress) -> Sketches:
-        """Return signatures and digests of the first side, made now as far as the first pass needed none."""
+        """Return signatures and digests of the first side; those that the first pass did not need are made now."""
         if self.given is not None:
             return self.given
         first, n = self.corpora[0], self.n
@@ -282,7 +283,7 @@ class Documents:
 
 
 def as_sides(given: Sequence[Any]) -> list[Corpus | Sketches]:
-    """Return texts, and those to compare them against, as corpora; sketches stand for texts that are gone."""
+    """Convert texts, and those to compare them against, to corpora; sketches stand for texts that are gone."""
     return [side if isinstance(side, Sketches) else as_corpus(side, name)
             for side, name in zip(given, ("texts", "against"), strict=False)]
 
@@ -291,16 +292,17 @@ def read_documents(
     sides: Sequence[Corpus | Sketches], sketcher: MinHasher, agreement: Agreement | None, *, form_sets: bool | Choice,
     shared: bool, digest_all: bool = False, threads: int | None, memory_limit: int | None, report: Progress,
 ) -> tuple[Documents, Ints | None, ShingleSets | None]:
-    """Read the documents of both sides, end to end; sketches stand for texts that are gone.
+    """Read the documents of both sides, concatenated; sketches stand for texts that are gone.
 
     Parameters
     ----------
     form_sets : bool or callable
-        Form shingle sets in place of signatures; a callable decides it by the readings of the first documents.
+        Form shingle sets in place of signatures; a callable decides this by the readings of the first documents.
     shared : bool
-        Documents with equal bytes may share a set: no rule keeps them apart, and the first in order is the first to keep.
+        Documents with equal bytes may share a set: no rule keeps them apart, and the first one is also the first in keep
+        order.
     digest_all : bool
-        Digest every document now, and not only where two may be equal.
+        Digest every document now, not only documents that may be equal.
 
     Returns
     -------
@@ -368,7 +370,8 @@ def find_leaders(
     """Find versions, then identical and lexically equivalent documents.
 
     by, one_per: a label for each document of the first side, or a callable that returns them; see `near_duplicates`.
-    Lexically equivalent documents have equal signatures and sets, so digests are read again only where hashes of these are.
+    Lexically equivalent documents have equal signatures and sets, so texts are digested again only if hashes of these are
+    equal.
     """
     positions, order, rank = np.arange(len(documents)), keep.order, keep.rank
     digestible = documents.valid & (documents.known | documents.has_text(positions))
@@ -376,14 +379,14 @@ def find_leaders(
     version = positions
     if versions is not None:  # documents without a label are their own version
         labelled = order[order < len(versions)]
-        first = labelled[np.unique(versions[labelled], return_index=True)[1]]  # numbers of labels have no gaps
+        first = labelled[np.unique(versions[labelled], return_index=True)[1]]  # the numbers of labels have no gaps
         version = np.concatenate([first[versions], positions[len(versions) :]])
     live = version == positions
     suspects = repeated(documents.hashes, live & digestible)
     unknown = suspects & ~documents.known
     digest_again(documents.corpora, (0, documents.n), unknown, documents.shingling, documents.digests, documents.known,
                  documents.valid, threads=threads, report=report)
-    if not callable(documents.shingling.unit):  # which may return other tokens for the same bytes
+    if not callable(documents.shingling.unit):  # a callable may return other tokens for the same bytes
         live &= suspects | ~documents.valid
     known, group = np.flatnonzero(documents.known & live), labels
     alike: list[AnyArray] = [documents.valid]
@@ -392,8 +395,8 @@ def find_leaders(
         alike.append(labels)
     if documents.keys is not None:
         identical = first_among(digests[:, :16], known, alike, rank)
-        keys = first_equal(documents.keys)[identical]  # of the first of identical documents
+        keys = first_equal(documents.keys)[identical]  # taken from the first of identical documents
         group = keys if labels is None else first_equal(np.stack([labels, keys], axis=1).view(np.uint8))
-        alike.append(np.where(documents.valid, keys, 0))  # without shingles the bytes alone decide
+        alike.append(np.where(documents.valid, keys, 0))  # without shingles only the bytes decide
     deciding = np.where(valid[:, None], digests[:, 16:], digests[:, :16])
     return Leaders(keep, version, first_among(deciding, known, alike, rank), labels, group)

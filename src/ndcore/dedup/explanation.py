@@ -25,7 +25,7 @@ from ndcore.text.shingling import Shingling
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two documents are or are not near-duplicates; ``print(explanation)`` tells it in words.
+    """The reasons why two documents are or are not near-duplicates; ``print(explanation)`` shows them in words.
 
     Attributes
     ----------
@@ -44,10 +44,10 @@ class Explanation:
         Features (LSH bands) that both documents have.
     design : FilterDesign or PrefixFilter
     scores : (float, float)
-        What is compared with the threshold, of i in j and of j in i: the resemblance twice, unless a rule asks for the
-        containment or leaves common shingles out; nan where common shingles are not known any more.
+        The scores that are compared with the threshold, of i in j and of j in i: the resemblance twice, unless a rule uses
+        the containment or excludes common shingles; nan if common shingles are not known any more.
     apart : str
-        Why the two are kept apart whatever their score; empty if nothing keeps them apart.
+        The reason why the two are kept apart at any score; empty if there is none.
     """
 
     i: int
@@ -134,7 +134,7 @@ def explain(
 
 
 def _texts(documents: Documents, *positions: int) -> dict[int, Any]:
-    """Read the texts of these documents again, as far as they are there."""
+    """Read the available texts of these documents again."""
     wanted = np.zeros(len(documents), np.bool_)
     wanted[list(positions)] = True
     by_position: dict[int, Any] = {}
@@ -146,7 +146,7 @@ def _texts(documents: Documents, *positions: int) -> dict[int, Any]:
 
 
 def _signature(documents: Documents, texts: dict[int, Any], i: int) -> AnyArray:
-    """Return the signature of a document, made of its text where the run needed none."""
+    """Return the signature of a document; if the run needed none, it is made from the text."""
     rows: AnyArray = documents.sketcher.sketch(texts[i]).values if documents.rows is None else documents.rows[i : i + 1]
     row: AnyArray = rows[0]
     return row
@@ -155,7 +155,7 @@ def _signature(documents: Documents, texts: dict[int, Any], i: int) -> AnyArray:
 def _score_without_common(
     documents: Documents, leaders: Leaders, verifier: Verifier | None, i: int, j: int
 ) -> tuple[float, float]:
-    """Return the scores of i in j and of j in i without common shingles; nan where these are not known."""
+    """Compute the scores of i in j and of j in i without common shingles; nan if these are not known."""
     a, b = leaders.leader[[i]], leaders.leader[[j]]
     compared = leaders.compared & documents.valid
     if verifier is None or not (compared[a] & compared[b]).all():
@@ -167,7 +167,7 @@ def _score_without_common(
 def _apart(
     leaders: Leaders, rules: Rules, shingling: Shingling, texts: dict[int, Any], i: int, j: int, exact: Overlap | None
 ) -> str:
-    """Say why two documents cannot be near-duplicates, whatever their score; empty if they can."""
+    """Say why two documents cannot be near-duplicates at any score; empty if they can."""
     if leaders.leader[i] == leaders.leader[j]:
         return ""
     if leaders.by is not None and leaders.by[i] != leaders.by[j]:

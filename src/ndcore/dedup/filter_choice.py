@@ -1,9 +1,9 @@
-"""Choose between LSH and the complete filter, by an estimate of what both cost from the first documents.
+"""Choose between LSH and the complete filter by an estimate of their costs from the first documents.
 
-LSH pays for signatures, and for every pair of documents that share a band: among pages of one template these are nearly all.
-The complete filter pays for sorted shingle sets and for pairs that share a rare shingle, and misses no pair. So it is the
-better choice for short documents, and for templates. The estimate counts; it measures no time, so the choice is the same on
-every machine.
+LSH costs time for signatures, and for every pair of documents that share a band, which are nearly all pairs among pages of
+one template. The complete filter costs time for sorted shingle sets and for pairs that share a rare shingle, and misses no
+pair. So it is better for short documents, and for templates. The estimate counts operations and measures no time, so the
+choice is the same on every machine.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.corpus import Corpus, TextCorpus
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-LEAST = 128  # documents with different sets to estimate from
-SMALL = 2048  # documents, below which both filters take milliseconds
-ASSUMED = 100_000  # documents of a collection of which neither their number nor their bytes are known before it is read
+LEAST = 128  # least number of documents with different sets for an estimate
+SMALL = 2048  # with fewer documents both filters take milliseconds
+ASSUMED = 100_000  # assumed size of a collection whose number of documents and bytes are unknown before it is read
 
 # Nanoseconds of one core (AMD EPYC, family 25 model 17, AVX-512, 2026-11-25; bench/templates.py). Ratios count.
-SIGNATURE_DOCUMENT, SIGNATURE_SHINGLE = 16.0, 0.085  # for each minimum of a signature
+SIGNATURE_DOCUMENT, SIGNATURE_SHINGLE = 16.0, 0.085  # nanoseconds for each minimum of a signature
 SET_DOCUMENT, SET_SHINGLE = 250.0, 42.0
-PAIR = 5.0  # of documents that share a band, or a rare shingle
-FEW = 16  # documents of a run among the first ones
-ROOM = 4 << 30  # bytes of shingle sets of a collection whose number of documents is known
-ROOM_RATIO = 4  # shingle sets to signatures, in bytes, otherwise
+PAIR = 5.0  # nanoseconds for a pair of documents that share a band or a rare shingle
+FEW = 16  # documents of a short run among the first ones
+ROOM = 4 << 30  # most bytes of shingle sets, if the number of documents is known
+ROOM_RATIO = 4  # otherwise, largest ratio of the bytes of shingle sets and signatures
 
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """Why ``filter="auto"`` took LSH or the complete filter; see `NearDuplicates.filter_choice`."""
+    """The reason why ``filter="auto"`` chose LSH or the complete filter; see `NearDuplicates.filter_choice`."""
 
     complete: bool
     ratio: float
@@ -61,7 +61,7 @@ class FilterChoice:
 
 @dataclass(eq=False, repr=False)
 class FilterChooser:
-    """Chooses a filter once the first documents were read; `choice` is None before, and where too few are different."""
+    """A chooser of the filter, once the first documents are read; `choice` is None before, and if too few differ."""
 
     sketcher: MinHasher
     design: FilterDesign
@@ -73,7 +73,7 @@ class FilterChooser:
     def of(
         cls, sides: Sequence[Corpus | Sketches], rules: Rules, sketcher: MinHasher, design: FilterDesign | PrefixFilter
     ) -> FilterChooser | None:
-        """Return what chooses for these documents; None where there is no choice."""
+        """Make the chooser for these documents; None if there is no choice."""
         if not rules.chooses or not isinstance(design, FilterDesign) or any(isinstance(side, Sketches) for side in sides):
             return None
         corpus = sides[0]
@@ -85,7 +85,7 @@ class FilterChooser:
     def __call__(self, head: Sequence[Reading], more: bool) -> bool:
         """Choose, given the readings of the first documents; True: the complete filter, which needs sets.
 
-        How many documents are in a piece does not matter: the first HEAD count, or HEAD_BYTES, and others must follow.
+        The division into pieces does not matter: the first HEAD documents or HEAD_BYTES count, and others must follow.
         """
         lengths = [reading.lengths for reading in head if reading.lengths is not None]
         ends = np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]))
@@ -103,7 +103,7 @@ def _estimate(
 ) -> FilterChoice | None:
     """Estimate what both filters cost, by the `first` documents of the head, which has a set for each.
 
-    None where too few documents are different. `expected`: documents of the whole collection, if about how many is known.
+    None if too few documents are different. `expected`: about the number of documents of the whole collection, if known.
     O(shingles of the first documents): pairs are counted and not listed.
     """
     hashes, valid = (np.concatenate([getattr(reading, name) for reading in head])[:first] for name in ("hashes", "valid"))
@@ -145,10 +145,11 @@ def _meetings(rows: AnyArray, active: Ints, design: FilterDesign) -> tuple[Ints,
 
 
 def _expected_pairs(sizes: Ints, meetings: Ints, n: int, whole: float) -> float:
-    """Expect how many pairs of the whole collection meet, by the runs of its first n documents.
+    """Estimate the pairs that meet in the whole collection from the runs of its first n documents.
 
-    Runs of few documents are of copies, which become more as documents do; the other ones are of a template, and its pairs
-    become more as the square. A pair that meets in several runs counts for each, but all pairs at most once.
+    Runs of few documents are copies, whose pairs grow linearly with the collection; the others belong to a template, whose
+    pairs grow quadratically. A pair that meets in several runs counts for each, but the sum is at most the number of all
+    pairs.
     """
     few = sizes < FEW
     copies, template = float(meetings[few].sum()), float(meetings[~few].sum())

@@ -81,8 +81,9 @@ def near_duplicates(
     Parameters
     ----------
     texts : iterable of str or bytes, a column of them, a Corpus, or Sketches
-        Texts are read again, so an iterator is written, compressed, to a temporary file. Sketches (of a MinHasher) stand for
-        texts that are gone: resemblances are then estimates, and only stored digests tell identical documents.
+        Texts are read again, so an iterator is first written to a compressed temporary file. Sketches (of a MinHasher)
+        stand for texts that are gone: resemblances are then estimates, and identical documents are found only by stored
+        digests.
     ids : sequence, optional
         Names of the documents, for the result.
     threshold : float
@@ -99,8 +100,8 @@ def near_duplicates(
         `NearDuplicates.filter_choice`); LSH for fewer than 2,048 texts, with sketches, and where another option needs it.
     drop : "resembling" or "contained"
         "contained": a document is dropped if an earlier one in keep order, which is kept, has at least `threshold` of its
-        shingles (the containment); of several it joins the one that has most. Only with cluster="star". The complete filter
-        is always used, so no pair is missed.
+        shingles (the containment); among several it joins the one that has most. Only with cluster="star". The complete
+        filter is always used, so no pair is missed.
     against : as texts, or path of saved sketches, optional
         An existing collection: its documents come first in keep order and are never dropped.
     keep : "first", "longest" (in bytes), or priorities
@@ -115,8 +116,8 @@ def near_duplicates(
         Compare shingles as fingerprints, or as tuples of tokens: then forged fingerprints drop no document that should be
         kept, and with filter="complete" they hide no pair.
     memory_limit : int or str, optional
-        Bytes, or a size as "2G", for signatures and sort entries. Beyond it they go to temporary files and are sorted in
-        parts, with the same result.
+        Bytes, or a size such as "2G", for signatures and sort entries. Beyond it they go to temporary files and are sorted
+        in parts, with the same result.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -137,8 +138,8 @@ def near_duplicates(
     min_shingles : int
         Documents of fewer distinct shingles are duplicates only if they are identical or lexically equivalent.
     drop_common : float, optional
-        A share, as 0.05: shingles of more than this share of the documents (with `by`: of the documents with the label), in
-        at least 20 classes of distinct documents, count for nothing in the comparison. See `NearDuplicates.score`.
+        A share such as 0.05: shingles of more than this share of the documents (with `by`: of the documents with the
+        label), in at least 20 classes of distinct documents, are ignored in the comparison. See `NearDuplicates.score`.
     lost : bool
         True: count the shingles of each dropped document that no kept one has; see `NearDuplicates.lost`.
     reassign : bool
@@ -165,8 +166,8 @@ def near_duplicates(
     Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one comparison per candidate pair:
     an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per
     document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and shingle sets.
-    filter="complete", drop="contained", drop_common and lost read all texts again, and hold their shingle sets, 8 bytes a
-    shingle, past 64 MB in a temporary file.
+    filter="complete", drop="contained", drop_common and lost read all texts again, and hold their shingle sets, at 8 bytes
+    for each shingle, beyond 64 MB in a temporary file.
 
     References
     ----------
@@ -217,7 +218,7 @@ def near_duplicates(
 
 
 def _halve(memory_limit: int | str | None) -> int | None:
-    """Return half of the limit: one half is for signatures, the other for entries to sort."""
+    """Halve the limit: one half is for signatures, the other for sort entries."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 2)
 
@@ -226,9 +227,9 @@ def plan_sketches(
     sides: Sequence[Any], rules: Rules, shingling: Shingling | None, num_perm: int, seed: int,
     filter: str | FilterDesign,
 ) -> tuple[MinHasher, FilterDesign | PrefixFilter]:
-    """Choose the sketcher, by the recipe of sketches that were given, and the filter; sides are in any of their forms.
+    """Choose the sketcher, by the recipe of given sketches, and the filter; sides are in any of their forms.
 
-    ValueError where a rule needs the texts that sketches stand for.
+    Raises ValueError if a rule needs texts but only sketches are given.
     """
     given = next((side for side in sides if isinstance(side, Sketches)), None)
     if given is not None:
@@ -255,10 +256,10 @@ def find_pairs(
 ) -> tuple[Search, Verifier]:
     """Find the candidates among the compared documents; return them with a verifier that has their shingle sets.
 
-    `formed` are the sets of the first pass; None: those that are needed are read now.
+    `formed` are the sets of the first pass; None: the needed sets are read now.
     """
     def read(wanted: Bools) -> ShingleSets:
-        """Read documents again, as far as they have texts, and form their shingle sets."""
+        """Read the documents that have texts again, and form their shingle sets."""
         readable, texts = wanted & documents.has_text(np.arange(len(documents))), documents.texts(wanted)
         sets = ShingleSets(documents.shingling, len(documents), tokens=rules.verify == "tokens", threads=threads)
         if readable.any():

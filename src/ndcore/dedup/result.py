@@ -52,8 +52,8 @@ class NearDuplicates(Assignments):
         Resemblance to labels[i], of all shingles: 1.0 for kept documents, nan for versions and for an identical document
         without shingles.
     score : ndarray of float64 (n,)
-        The number that was compared with the threshold, of i against labels[i]: the resemblance; with drop="contained" the
-        containment of i; with drop_common without common shingles. 1.0 and nan as in `resemblance`.
+        The score that was compared with the threshold, of i against labels[i]: the resemblance; with drop="contained" the
+        containment of i; with drop_common without common shingles. 1.0 and nan as for `resemblance`.
     pairs : Pairs
         Each identical or lexically equivalent document with the first of its class: resemblance 1.0, or nan without
         shingles. And the candidate pairs of first documents whose score was found to reach the threshold. None within
@@ -66,20 +66,20 @@ class NearDuplicates(Assignments):
         With lost=True, the number of shingles of i that no kept document has; 0 for kept documents.
     threshold : float
     rules : Rules
-        The parameters that decided.
+        The parameters that determine the verdicts.
     filter : FilterDesign or PrefixFilter
         The filter, with its miss probability at the threshold.
     filter_choice : FilterChoice or None
-        Why filter="auto" took it: ``complete``, whether it is the complete one; ``ratio``, the estimated time of the
-        complete filter, where LSH takes 1; ``sampled``, the first documents, from which it was estimated; ``fits``, whether
-        the shingle sets are not too large. None where there was no choice.
+        Why filter="auto" chose it: ``complete``, whether it is the complete filter; ``ratio``, the estimated time of the
+        complete filter relative to LSH; ``sampled``, the number of first documents used for the estimate; ``fits``, whether
+        the shingle sets are not too large. None if there was no choice.
     common : list of dict
         Features (group −1: shingles) that more than max_holders documents share: the ``group``, the number of ``holders``,
-        the first of them (``example``), and how many of them stand for themselves (``representatives``). Each holder was
-        compared with all representatives before it; of other pairs of holders `pairs` lists only those that share another
-        feature.
+        the first of them (``example``), and the number of them that represent themselves (``representatives``). Each holder
+        was compared with all earlier representatives; of other pairs of holders, `pairs` lists only those that share
+        another feature.
     common_shingles : int
-        Shingles that count for nothing, see drop_common.
+        The number of ignored shingles; see drop_common.
     invalid_bytes : int
         Bytes of the documents outside well-formed UTF-8 sequences; they separate words.
     ids : list or None
@@ -87,7 +87,7 @@ class NearDuplicates(Assignments):
 
     Notes
     -----
-    Arrays are read-only. Classes and pairs are made when they are first asked for.
+    Arrays are read-only. Classes and pairs are made when they are first used.
     """
 
     labels: Ints
@@ -122,7 +122,7 @@ class NearDuplicates(Assignments):
 
     @property
     def pairs(self) -> DocumentPairs:
-        """Accepted pairs, and pairs that digests tell, sorted."""
+        """Accepted pairs, and pairs found by digests, sorted."""
         return self._listed.pairs
 
     @property
@@ -147,10 +147,10 @@ class NearDuplicates(Assignments):
 
     @cached_property
     def sketches(self) -> Sketches:
-        """Signatures and digests of the n documents, to save and use in place of the texts.
+        """The signatures and digests of the n documents, to be saved and used in place of the texts.
 
-        `near_duplicates` digests only documents that share their signature, and makes no signatures where it needs the
-        shingle sets of all documents. The first use reads the documents again for what is missing.
+        `near_duplicates` digests only documents that share their signature, and makes no signatures if it needs the shingle
+        sets of all documents. The first use reads the documents again for the missing ones.
         """
         return self.sources.sketches(report=resolve(None))
 
@@ -185,11 +185,11 @@ class NearDuplicates(Assignments):
 
     @property
     def pairs_below(self) -> list[PairsBelow] | None:
-        """Estimates of the pairs below the threshold, in steps of 0.1: what a lower threshold would find.
+        """Estimates of the pairs below the threshold, in steps of 0.1, which a lower threshold would find.
 
         Each has ``low``, ``high``, the estimated number of ``pairs`` of distinct documents with a resemblance from low to
-        below high, and its standard ``error``. None where candidates do not tell: with the complete filter, drop_common, or
-        sketches in place of texts, and where more than 16 documents share a feature. Takes some 20 ms.
+        below high, and its standard ``error``. None if candidates do not allow an estimate: with the complete filter,
+        drop_common, or sketches in place of texts, or if more than 16 documents share a feature. Takes some 20 ms.
         """
         rejected, design = self.basis.rejected, self.filter
         if rejected is None or isinstance(design, PrefixFilter):
@@ -221,7 +221,7 @@ class NearDuplicates(Assignments):
         return explain(self.sources, self.leaders, self.rules, self.filter, self.basis.verifier, i, j)
 
     def _columns(self) -> dict[str, Sequence[Any] | AnyArray]:
-        """Return the columns of the tables; score and lost are among them where a rule brings them."""
+        """Return the columns of the tables, including score and lost if a rule computes them."""
         columns = super()._columns()
         if self.rules.scored:
             columns["score"] = np.asarray(self.score)
@@ -274,7 +274,7 @@ class NearDuplicates(Assignments):
 
     @property
     def verified(self) -> Bools:
-        """bool (pairs,): True: the pair was compared; False: digests tell that it is identical or lexical."""
+        """bool (pairs,): True: the pair was compared; False: digests show that it is identical or lexical."""
         leader, (a, b, _) = self.leaders.leader, self.pairs
         compared: Bools = (leader[a] == a) & (leader[b] == b)
         return compared
@@ -297,7 +297,7 @@ class _Listed(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """What answers for higher thresholds: the accepted pairs, and what compares documents again where that is needed."""
+    """The basis for higher thresholds: the accepted pairs, and the means to compare documents again if needed."""
 
     pairs: Scored
     search: Search | None
@@ -307,7 +307,7 @@ class Basis(NamedTuple):
 
     @classmethod
     def of(cls, draft: Draft, search: Search, verifier: Verifier, rules: Rules) -> Basis:
-        """Keep of the search and the verifier what can be needed again."""
+        """Keep the parts of the search and the verifier that may be needed again."""
         again = draft.common or rules.cluster == "components" or rules.lost or rules.drop_common is not None
         return cls(draft.pairs, search if draft.common else None, verifier if again else None, verifier.common_shingles,
                    verifier.rejected)
@@ -317,7 +317,7 @@ class Basis(NamedTuple):
 
 
 def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
-    """Return the strongest verdict for each document as its position in `CLASSES`: a byte, where a name takes 36."""
+    """Return the strongest verdict for each document as its position in `CLASSES`: a byte, while a name takes 36."""
     n, has_text = len(result), result.sources.has_text
     own, leader, version = np.arange(n), result.leaders.leader[:n], result.leaders.version[:n]
     exact = (result.labels == leader) | (has_text(leader) & has_text(result.labels))
@@ -338,7 +338,7 @@ def conclude(
     score = resemblance.copy() if rules.scored else resemblance
     apart = np.flatnonzero(label != leader)
     i, j = leader[apart], label[apart]
-    if len(apart) and rules.cluster == "components":  # members need not be a pair
+    if len(apart) and rules.cluster == "components":  # members need not be a pair with their representative
         assert basis.verifier is not None
         measured = basis.verifier.measure(i, j)
         resemblance[apart], score[apart] = measured.resemblance, measured.of_a
@@ -355,7 +355,7 @@ def conclude(
 
 
 def _with_equals(documents: Documents, leader: Ints, pairs: Scored) -> _Listed:
-    """Add the pairs of each document with its leader, which digests tell."""
+    """Add the pairs of each document with its leader, which digests have found."""
     members = np.flatnonzero(leader != np.arange(len(leader)))
     firsts = leader[members]
     a = np.concatenate([pairs.a, np.minimum(members, firsts)])
@@ -379,13 +379,13 @@ def _lost(documents: Documents, leaders: Leaders, label: Ints, sets: ShingleSets
     n = len(label)
     kept = np.ones(len(documents), np.bool_)
     kept[:n] = label == np.arange(n)
-    holders = np.unique(leaders.leader[:n][~kept[:n]])  # of the sets of shingles
+    holders = np.unique(leaders.leader[:n][~kept[:n]])  # holders of the sets of shingles
     holders = holders[documents.valid[holders] & ~kept[holders]]
     readable = np.flatnonzero(kept & documents.valid & (leaders.leader == np.arange(len(documents))))
     lost = np.zeros(len(documents), np.int64)
     if len(readable):
         representatives = leaders.leader[label[holders]]
-        representatives[~documents.valid[representatives]] = readable[0]  # of a version; any will do
+        representatives[~documents.valid[representatives]] = readable[0]  # for a version, any document will do
         lost[holders] = count_lost(sets, holders, representatives, kept)
     else:
         lost[holders] = sets.sizes(holders)

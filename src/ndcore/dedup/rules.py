@@ -1,4 +1,4 @@
-"""The rules of a verdict: which pairs count as near-duplicates, and what follows for the documents."""
+"""The rules of a verdict: which pairs are near-duplicates, and what follows for the documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ndcore.text.agreement import Agreement
 
 VERIFICATIONS = ("fingerprints", "tokens")
 
-# Which options of a local function or command another caller refuses, and why. It takes the others, with the same result.
+# The options of a local function or command that another caller refuses, and why. It accepts the others, with the same
+# result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
 _FILES = "only the local command writes this output"
 CALLERS: dict[str, dict[str, str]] = {
@@ -93,7 +94,7 @@ class Rules:
     ----------
     threshold : float
     filter : str
-        "auto", "lsh", "complete", or "design" for a FilterDesign. "auto" is "complete" where that was chosen.
+        "auto", "lsh", "complete", or "design" for a FilterDesign. "auto" becomes "complete" if that was chosen.
     drop, cluster, verify : str
     must_agree : tuple of str
         Names of the keys.
@@ -118,7 +119,7 @@ class Rules:
 
     @classmethod
     def of(cls, agreement: Agreement | None, filter: str | FilterDesign, **given: Any) -> Rules:
-        """Check the parameters before anything is read; TypeError or ValueError if one is not accepted."""
+        """Check the parameters before anything is read. Raises TypeError or ValueError if one is not accepted."""
         design = isinstance(filter, FilterDesign)
         if not design and not (isinstance(filter, str) and filter in FILTERS):
             raise ValueError(f"filter must be 'auto', 'lsh', 'complete' or a FilterDesign, got {filter!r}")
@@ -157,34 +158,34 @@ class Rules:
 
     @property
     def contained(self) -> bool:
-        """True: a document is dropped for being contained in another."""
+        """Whether a document is dropped if it is contained in another."""
         return self.drop == "contained"
 
     @property
     def scored(self) -> bool:
-        """True: the score of a pair can differ from its resemblance."""
+        """Whether the score of a pair can differ from its resemblance."""
         return self.contained or self.drop_common is not None
 
     @property
     def prefix(self) -> PrefixFilter | None:
-        """The filter, where candidates are found by their shingles instead of their signatures; else None."""
+        """The filter, if candidates are found by their shingles instead of their signatures; else None."""
         if self.contained:
             return PrefixFilter(self.threshold, "contained")
         return PrefixFilter(self.threshold) if self.filter == "complete" else None
 
     @property
     def needs_all_sets(self) -> bool:
-        """True: the shingle sets of all documents are needed, not only of candidates."""
+        """Whether the shingle sets of all documents are needed, not only of candidates."""
         return self.prefix is not None or self.drop_common is not None or self.lost
 
     @property
     def forms_sets(self) -> bool:
-        """True: the first pass forms the shingle sets of all documents, and no signatures."""
-        return self.needs_all_sets and self.verify == "fingerprints"  # tuples of tokens are numbered for compared texts only
+        """Whether the first pass forms the shingle sets of all documents, and no signatures."""
+        return self.needs_all_sets and self.verify == "fingerprints"  # tuples of tokens are numbered only for compared texts
 
     @property
     def chooses(self) -> bool:
-        """True: whether LSH or the complete filter finds the candidates is still open."""
+        """Whether the choice between LSH and the complete filter is still open."""
         return self.filter == "auto" and not self.needs_all_sets and self.verify == "fingerprints"
 
     def refuse_sketches(self) -> None:
@@ -202,7 +203,7 @@ class Rules:
                              "out")
 
     def recipe(self, sketches: Recipe, filter: FilterDesign | PrefixFilter) -> Recipe:
-        """Return the record of these rules, the filter and the sketches."""
+        """Make the record of these rules, the filter and the sketches."""
         if isinstance(filter, FilterDesign):
             described: dict[str, Any] = {"kind": "lsh", "groups": filter.groups, "group_size": filter.group_size,
                                      "need": filter.need}
@@ -213,5 +214,5 @@ class Rules:
 
 
 def _keys(names: Sequence[str]) -> dict[str, bool]:
-    """Return names as the keys of a mapping, as recipes have lists; a recipe's names have no dot."""
+    """Convert names to the keys of a mapping, the form of lists in recipes, whose names have no dot."""
     return {name.replace(".", ":"): True for name in names}

@@ -30,23 +30,23 @@ def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, A
     Parameters
     ----------
     path : path, or "noisy"
-        Of a file of TOML with the table ``[near_duplicates]``. Other tables are for readers. "noisy" are settings for text
-        with errors in its letters, as of scanned pages: characters in runs of 5 with normalize="scan", the complete filter,
+        A TOML file with the table ``[near_duplicates]``. Other tables are for human readers. "noisy" denotes settings for
+        text with wrong letters, such as scanned pages: characters in runs of 5 with normalize="scan", the complete filter,
         threshold 0.3. A file of that name is "./noisy".
     caller : str
-        Who takes the options: "near_duplicates", or one of the names in `ndcore.dedup.rules.CALLERS`, as "store" or
-        "spark.near_duplicates".
+        The function that gets the options: "near_duplicates", or one of the names in `ndcore.dedup.rules.CALLERS`, such as
+        "store" or "spark.near_duplicates".
 
     Returns
     -------
     dict
-        ``near_duplicates(texts, **load_settings(path))`` takes it.
+        The options, for ``near_duplicates(texts, **load_settings(path))``.
 
     Raises
     ------
     ValueError
-        The file is not such a file, an option or a value is not accepted, or the caller does not have the option; the
-        message names it, and says why.
+        The file is not a file of settings, an option or a value is not accepted, or the caller does not have the option;
+        the message names it and the reason.
     OSError
         The file cannot be read.
     """
@@ -71,14 +71,15 @@ def settings_beside(path: AnyPath, given: Mapping[str, str], caller: str = "near
     Parameters
     ----------
     path, caller
-        As of `load_settings`.
+        As for `load_settings`.
     given : mapping
-        Options that were given beside the settings: parameter of `near_duplicates` or of `Shingling` -> how it was called.
+        Options that were given in addition to the settings: parameter of `near_duplicates` or of `Shingling` -> its name
+        there.
 
     Raises
     ------
     ValueError
-        The settings are not accepted, or say something that was given too.
+        The settings are not accepted, or repeat a given option.
     OSError
         The file cannot be read.
     """
@@ -96,7 +97,7 @@ def settings_beside(path: AnyPath, given: Mapping[str, str], caller: str = "near
 
 
 def _read(path: AnyPath) -> bytes:
-    """Read a file of settings, and of a longer one a byte too many."""
+    """Read a file of settings, at most one byte more than allowed."""
     with Path(path).open("rb") as file:
         return file.read(LARGEST + 1)
 
@@ -152,7 +153,7 @@ def _refuse_options(options: Mapping[str, Any], caller: str) -> None:
 
 
 def _flatten(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a command has them: the shingling, if there is one, as unit, width and perhaps normalize."""
+    """Flatten options for a command: the shingling, if there is one, becomes unit, width and perhaps normalize."""
     flat = dict(options)
     shingling = flat.pop("shingling", None)
     if shingling is not None:

@@ -1,4 +1,4 @@
-"""Documents in files: formats recognised by their first bytes, records, archives and pages read, results written.
+"""Documents in files: recognise formats by their first bytes, read records, archives and pages, write results.
 
 A document comes in through `discovery`, which lists files, `formats`, which recognises them, `source_reader`, which calls
 the module of the format, and `documents`, which makes passes over all of them. It goes out through `rewritten_inputs`,

@@ -1,9 +1,10 @@
-"""A folder of web archives that a crawler writes: responses, revisits of payloads that it has, what is known of each.
+"""A folder of web archives that a crawler writes: responses, revisits of known payloads, and metadata records.
 
 WARC 1.1: IIPC, *The WARC Format 1.1*, https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/;
-revisits: section 6.7.2; payload: section 5.9. FastWARC writes the records; each is a member of gzip.
+revisits: section 6.7.2; payload: section 5.9. FastWARC writes the records; each is a gzip member.
 
-A revisit takes the place of a payload that is the same byte for byte. A text that is merely like another is never one.
+A revisit replaces a payload that equals an earlier one byte for byte. A text that merely resembles another is never a
+revisit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ndcore.storage.disk_space import naming, sync
 from ndcore.storage.lock import Lock
 
 INDEX = "index.cdxj"
-OPEN = ".open"  # ends the name of a file that is being written
+OPEN = ".open"  # suffix of a file that is being written
 SIZE = 1 << 30  # bytes of a file; the format asks for about 1 GB
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _LOCK = ".lock"
@@ -47,19 +48,19 @@ class FetchedResponse(NamedTuple):
     Attributes
     ----------
     url : str
-        Without a fragment.
+        The URL without a fragment.
     date : datetime
     request, head : bytes
-        The request, and the head of the response, as HTTP/1.1 has them, with the empty line at the end of a head.
+        The request, and the head of the response, in the form of HTTP/1.1, with the empty line at the end of a head.
     payload : bytes
         The entity: without transfer coding, and with the content coding that `head` names.
     status : int
     media : str
-        Media type, without parameters; empty where the server named none.
+        The media type without parameters; empty if the server named none.
     address : str or None
         IP address of the server.
     truncated : str
-        Why the payload is not whole, as in WARC-Truncated; empty where it is.
+        The reason why the payload is incomplete, as in WARC-Truncated; empty if it is complete.
     """
 
     url: str
@@ -82,7 +83,7 @@ class WrittenResponse(NamedTuple):
 
 
 class _Record(NamedTuple):
-    """The first capture of a payload, as a line of the index says it."""
+    """The first capture of a payload, from a line of the index."""
 
     digest: str
     url: str
@@ -90,20 +91,20 @@ class _Record(NamedTuple):
 
 
 class ArchiveFolder:
-    """Writes web archives into a folder, and knows the payloads that are there. Use it in a ``with`` block.
+    """A writer of web archives to a folder, which knows the payloads there. Use it in a ``with`` block.
 
-    A file has the suffix ``.open`` until it is complete. Each record is written at once, so a file that a killed process
-    left can be read; the next writer cuts off an unfinished last record, and gives the file its name. ``index.cdxj`` has a
-    line of CDXJ for each capture, in the order of writing; from it the digests of earlier crawls are known.
+    A file has the suffix ``.open`` until it is complete. Each record is written at once, so the file of a killed process
+    can be read; the next writer cuts off an unfinished last record, and renames the file. ``index.cdxj`` has a line of CDXJ
+    for each capture, in the order of writing; the digests of earlier crawls are read from it.
 
     Parameters
     ----------
     path : path
         Made if it does not exist.
     size : int
-        Bytes from which a file is complete. A record is never cut, so a file may be larger.
+        Bytes from which on a file is complete. A record is never split, so a file may be larger.
     software : str
-        Names the crawler, for the first record of each file.
+        The name of the crawler, for the first record of each file.
 
     Attributes
     ----------
@@ -148,13 +149,13 @@ class ArchiveFolder:
         """Count the distinct payloads that a revisit can refer to."""
         return len(self._known)
 
-    # ---- what is written
+    # ---- records
 
     def write(self, response: FetchedResponse) -> WrittenResponse:
-        """Write a response: as a whole, or as a revisit where its payload is the same as one in the folder.
+        """Write a response: in full, or as a revisit if the folder has the same payload.
 
-        Empty and truncated payloads, and what another method than GET brought, are written as they are, and nothing refers
-        to them: replay finds a capture by URL and date alone. Raises OSError, and then the files are as before.
+        Empty and truncated payloads, and responses to other methods than GET, are written in full and no revisit refers to
+        them: replay finds a capture by URL and date alone. Raises OSError, and then leaves the files as before.
         """
         date = response.date.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         sha1 = hashlib.sha1(response.payload, usedforsecurity=False).digest()
@@ -188,14 +189,14 @@ class ArchiveFolder:
         return WrittenResponse(ident, date, None if known is None else known.url)
 
     def annotate(self, written: WrittenResponse, url: str, fields: Sequence[tuple[str, str]]) -> None:
-        """Write what is known of a record as a metadata record. Raises OSError, and then the files are as before."""
+        """Write fields about a record as a metadata record. Raises OSError, and then leaves the files as before."""
         block = "".join(f"{name}: {_on_one_line(value)}\r\n" for name, value in fields).encode()
         self._begin_file()
         self._append(self._make("metadata", block, {"WARC-Target-URI": url, "WARC-Date": written.date,
                                                     "WARC-Refers-To": written.id, "Content-Type": _FIELDS})[1])
 
     def close(self) -> None:
-        """Put all on disk, give the last file its name, and let go of the folder. Raises OSError."""
+        """Sync everything to disk, rename the last file, and release the folder. Raises OSError."""
         if self._lock is None:
             return
         try:
@@ -208,7 +209,7 @@ class ArchiveFolder:
             self._lock = None  # type: ignore[assignment]
 
     def _make(self, kind: str, block: bytes, fields: dict[str, str]) -> tuple[str, bytes]:
-        """Make a record; return its id and its bytes, compressed as a member of their own."""
+        """Make a record; return its id and its bytes, compressed as one gzip member."""
         record = self._warc.WarcRecord()
         record.init_headers(record_type=getattr(self._warc.WarcRecordType, kind))
         sha1 = hashlib.sha1(block, usedforsecurity=False).digest()
@@ -223,7 +224,7 @@ class ArchiveFolder:
     # ---- files
 
     def _begin_file(self) -> None:
-        """Begin a file where there is none, or where the one that is open has reached its size."""
+        """Begin a file if none is open, or if the open one has reached its size."""
         if self._records and self._size >= self._limit:
             self._end_file()
         if self._file is not None:
@@ -247,7 +248,7 @@ class ArchiveFolder:
         self._info, self._records = info, 0
 
     def _append(self, data: bytes) -> int:
-        """Append records to the file, and return the offset of the first. Raises OSError, and then the file is as before."""
+        """Append records to the file; return the offset of the first. Raises OSError, and then leaves the file as before."""
         assert self._file is not None
         start = self._size
         with naming(self._path / f"{self._name}{OPEN}"):
@@ -256,7 +257,7 @@ class ArchiveFolder:
         return start
 
     def _end_file(self) -> None:
-        """Complete the file: put it on disk, and give it its name. A file without records is removed."""
+        """Complete the file: sync it to disk and rename it. A file without records is removed."""
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -270,7 +271,7 @@ class ArchiveFolder:
         sync(self._path)
 
     def _complete(self, left: Path) -> None:
-        """Complete a file that a killed process left: cut off an unfinished last record, and give it its name."""
+        """Complete a file that a killed process left: cut off an unfinished last record, and rename it."""
         end, damaged = 0, False
         with left.open("r+b") as file:
             try:
@@ -294,7 +295,7 @@ class ArchiveFolder:
     # ---- the index
 
     def _open_index(self) -> io.FileIO:
-        """Open the index, and take from it the payloads of files that are there."""
+        """Open the index, and read from it the payloads in files that exist."""
         place, sizes, passed_over = self._path / INDEX, dict[str, int](), 0
         index = io.FileIO(place, "a+b")
         whole = 0
@@ -346,7 +347,7 @@ _EMPTY = hashlib.sha1(b"", usedforsecurity=False).digest()
 
 
 def append(file: io.FileIO, data: bytes, start: int) -> None:
-    """Write bytes at the end of a file, at `start`. Raises OSError, and then the file ends at `start` as before."""
+    """Append bytes to a file that ends at `start`. Raises OSError, and then the file ends at `start` as before."""
     view = memoryview(data)
     try:
         while view:
@@ -358,9 +359,9 @@ def append(file: io.FileIO, data: bytes, start: int) -> None:
 
 
 def make_key(url: str) -> str:
-    """Make the key of a line of CDXJ: the host from its last label on, then path and query, as they are.
+    """Make the key of a line of CDXJ: the labels of the host in reverse order, then path and query unchanged.
 
-    It is the sort-friendly form of a URL (SURT) without any canonical form: tools for replay make an index of their own.
+    It is the sort-friendly form of a URL (SURT) without canonicalisation: tools for replay make their own index.
 
     >>> make_key("https://News.example:8443/River?x=1")
     'example,news:8443)/River?x=1'
@@ -373,7 +374,7 @@ def make_key(url: str) -> str:
 
 
 def _iterate_lines(file: io.FileIO) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and bytes of each line."""
+    """Yield the offset and the bytes of each line."""
     file.seek(0)
     offset = 0
     with open(file.fileno(), "rb", 1 << 16, closefd=False) as lines:
@@ -383,7 +384,7 @@ def _iterate_lines(file: io.FileIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _read_line(line: bytes) -> tuple[dict[str, str], _Record] | None:
-    """Read a line of the index; None where it is not one that this module writes."""
+    """Read a line of the index; None for a line of another form than this module writes."""
     try:
         _, stamp, fields = line.decode().split(" ", 2)
         named = json.loads(fields)
@@ -395,7 +396,7 @@ def _read_line(line: bytes) -> tuple[dict[str, str], _Record] | None:
 
 
 def _size_of(folder: Path, name: str) -> int:
-    """Return the size of a file in the folder, 0 where it is not there."""
+    """Return the size of a file in the folder, 0 if it is not there."""
     place = folder / name
     return place.stat().st_size if "/" not in name and "\0" not in name and place.is_file() else 0
 

@@ -1,4 +1,4 @@
-"""Records of web archives, read one by one from where they are: files are opened where they are needed."""
+"""Read single records of web archives from their places; files are opened when they are needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPEN = 16  # files that are open at a time
 
 
 class RecordPlace(NamedTuple):
-    """The place of a record: its file, the first byte of it or its compressed member, and its bytes; None: not known."""
+    """The place of a record: its file, the offset of it or of its compressed member, and its size; None: not known."""
 
     path: str
     offset: int
@@ -37,18 +37,18 @@ class ArchiveRecords:
         self._files.clear()
 
     def is_compressed(self, path: str) -> bool:
-        """Tell whether a file is compressed. Raises RecordError where it cannot be read."""
+        """Tell whether a file is compressed. Raises RecordError if it cannot be read."""
         return bool(self._open(path)[2])
 
     def read(self, place: RecordPlace, longest: int) -> ArchiveEntry:
-        """Read a record, and nothing behind it; of one longer than `longest` bytes the beginning of its content.
+        """Read one record; if it is longer than `longest` bytes, only the beginning of its content.
 
         Raises
         ------
         RecordError
             The file cannot be read, or ends before the record does.
         BrokenRecord
-            No sound record begins there.
+            No intact record begins there.
         """
         file, size, compression, dictionary = self._open(place.path)
         end = size if place.length is None else place.offset + place.length
@@ -90,7 +90,7 @@ class _Window(io.RawIOBase):
         self._file, self._at, self._end = file, start, end
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True: the file can be read."""
         return True
 
     def tell(self) -> int:

@@ -1,4 +1,4 @@
-"""Pages in web archives as documents: which records are pages, and their payload without its codings.
+"""Pages in web archives as documents: select the records that are pages, and decode their payloads.
 
 HTTP messages: RFC 9112, *HTTP/1.1*; codings: RFC 9110, *HTTP Semantics*, section 8.4. Refused are segmented records,
 payloads of more than ``source.longest`` bytes, and codings other than chunked, gzip, deflate, br and zstd.
@@ -31,8 +31,8 @@ from ndcore.files.web_archive import ArchiveEntry, BrokenRecord, RecordHead, par
 
 FIELDS = ("url", "host", "date")
 _PIECE = 1 << 16  # bytes of brotli that are decoded at a time
-Decoder = Callable[[bytes, bool, int], bytes | None]  # from a payload, whether it was cut, and the most bytes to decode
-MISNAMED = "decoded already"  # counts payloads without the coding that their headers name
+Decoder = Callable[[bytes, bool, int], bytes | None]  # gets a payload, whether it was cut, and the most bytes to decode
+MISNAMED = "decoded already"  # the kind under which payloads without the coding named in their headers are counted
 _HTML = {"text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"}
 _TEXT = {"text/plain", "text/markdown"}
 _OF_THE_CRAWLER = ("metadata:", "urn:", "whois:")
@@ -57,14 +57,14 @@ class Contents:
         self._bounds, self._are_documents, self._apart = array("q"), bytearray(), True
 
     def append(self, span: tuple[int, int] | None, is_document: bool) -> None:
-        """Add the offsets of a record in the file; None where several records share a compressed member."""
+        """Add the offsets of a record in the file; None if several records share a compressed member."""
         self._apart = self._apart and span is not None
         if self._apart and span is not None:
             self._bounds.extend(span)
             self._are_documents.append(is_document)
 
     def spans(self) -> tuple[Ints, Ints, Bools] | None:
-        """Return starts, ends and is-a-document of all records; None where several records share a compressed member."""
+        """Return starts, ends, and whether each record is a document; None if several records share a compressed member."""
         if not self._apart:
             return None
         bounds = np.array(self._bounds, np.int64)
@@ -79,7 +79,7 @@ class ArchivedPage(NamedTuple):
     codings : tuple of str
         Transfer and content codings, the outermost first.
     cut : bool
-        The crawler says that it cut the payload short.
+        The crawler states that it truncated the payload.
     """
 
     number: int
@@ -92,7 +92,7 @@ class ArchivedPage(NamedTuple):
 
 
 def examine(entry: ArchiveEntry) -> ArchivedPage | str:
-    """Return the page in a sound record, or the kind of a record that is not a document, for the summary.
+    """Return the page in an intact record, or the kind of a record that is not a document, for the summary.
 
     Documents are responses and resources with HTML or plain text, and conversions to plain text. HTTP responses must have
     status 2xx: redirections and errors do not hold the text of their URL.
@@ -146,15 +146,15 @@ def _examine_page(
 
 
 def read_status(entry: ArchiveEntry) -> int | None:
-    """Return the status of an HTTP response; None where the record does not begin as one."""
+    """Return the status of an HTTP response; None if the record does not begin as one."""
     begin = _HTTP_BEGIN.match(entry.content)
     return None if begin is None else int(begin["status"])
 
 
 def split_payload(entry: ArchiveEntry) -> tuple[bytes, ...]:
-    """Return the payload of a whole record as archives digest it: as it stands there, and without chunks if it has them.
+    """Return the payload of a whole record in the forms that archives digest: as stored, and without chunks if it has any.
 
-    WARC 1.1, section 5.9, means the entity, which has no chunks; many crawlers digest what they received.
+    WARC 1.1, section 5.9, digests the entity, which has no chunks; many crawlers digest the bytes as received.
     """
     is_http = entry.content.startswith(b"HTTP/") or (entry.head and entry.head.media.lower().startswith("application/http"))
     end = _HTTP_END.search(entry.content) if is_http else None
@@ -171,8 +171,8 @@ def split_payload(entry: ArchiveEntry) -> tuple[bytes, ...]:
 def decode_payload(page: ArchivedPage, longest: int) -> tuple[bytes, bool]:
     """Decode a payload; return (the data, whether the payload had all codings that its headers name).
 
-    A coding that the payload visibly does not have is left out: archives often hold decoded payloads under their original
-    headers. RecordError where the payload is damaged, a coding is unknown, or the data are longer than `longest`.
+    A coding that the payload visibly does not have is skipped: archives often hold decoded payloads under their original
+    headers. Raises RecordError if the payload is damaged, a coding is unknown, or the data are longer than `longest`.
     """
     data, as_named = page.payload, True
     for coding in page.codings:
@@ -205,7 +205,7 @@ def _join_chunks(data: bytes, cut: bool, longest: int) -> bytes | None:
 
 
 def _decode_brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
-    """Decompress br (RFC 7932); None where the payload is plain HTML."""
+    """Decompress br (RFC 7932); None if the payload is plain HTML."""
     try:
         import brotli
     except ImportError:
@@ -229,7 +229,7 @@ def _decode_brotli(data: bytes, cut: bool, longest: int) -> bytes | None:
 
 
 def _inflate(data: bytes, cut: bool, longest: int) -> bytes | None:
-    """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None where the payload is plain HTML."""
+    """Decompress deflate (RFC 1950, or RFC 1951 as some servers send it); None if the payload is plain HTML."""
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         stream = zlib.decompressobj(bits)
         with contextlib.suppress(zlib.error):
@@ -261,7 +261,7 @@ def _make_decoder(compression: str, magic: bytes) -> Decoder:
 
 
 def _check_length(length: int, longest: int) -> None:
-    """Raise RecordError where a payload grows too long."""
+    """Raise RecordError if a payload grows too long."""
     if length > longest:
         raise RecordError(explain_too_long("its decoded payload", longest))
 
@@ -288,13 +288,13 @@ def read_documents(
     entries : iterable of ArchiveEntry or None
         The records: of an archive, or of the archives that an index names.
     fields : sequence of str
-        Names out of FIELDS; their values come with each document.
+        Names from FIELDS; their values are returned with each document.
     workers : HtmlWorkers
         Extract the text of HTML.
     wanted : callable
-        Called once for each document, in order, with its record number; up to a few batches before it is yielded.
+        Called once for each document, in order, with its record number, up to a few batches before the document is yielded.
     contents : Contents
-        Collects the span and the kind of each sound record.
+        Collects the span and the kind of each intact record.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def _look_up(head: RecordHead, field: str) -> Any:
 
 
 def _extract_host(url: str) -> str:
-    """Extract the host of a URL; empty where there is none."""
+    """Extract the host of a URL; empty if there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

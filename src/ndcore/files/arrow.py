@@ -67,10 +67,10 @@ class ArrowFile:
         return self._pa.ipc.open_file(self._map) if self._is_file else self._pa.ipc.open_stream(self._map)
 
     def _read_stored(self, columns: list[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, Any, int]]:
-        """Yield (number of the first row, validated record batch, its end in bytes), up to damage that an earlier pass met.
+        """Yield (number of the first row, validated record batch, its end in bytes), up to damage found in an earlier pass.
 
-        Arrow files do not record where batches end, so all batches are taken to have one size. `rows`: batches without any
-        of these rows are passed over.
+        Arrow files do not record where batches end, so all batches are assumed to have the same size. `rows`: batches
+        without any of these rows are skipped.
         """
         pa, last, first = self._pa, self._source.readable, 1
         try:
@@ -91,7 +91,7 @@ class ArrowFile:
             raise DocumentError(self._source.path, None, f"damaged Arrow file: {get_first_line(error)}") from error
 
     def _refuse_bombs(self) -> None:
-        """Raise DocumentError where the buffers of a record batch or dictionary grow beyond what `refuse_bomb` allows.
+        """Raise DocumentError if the buffers of a record batch or dictionary grow beyond what `refuse_bomb` allows.
 
         Damaged messages are skipped: pyarrow reports them when they are read.
         """
@@ -114,7 +114,7 @@ class ArrowFile:
         columns : iterable of str, optional
             The fields to read; None: all.
         rows : int64 array, optional
-            Ascending numbers of rows: record batches without any of them are passed over. None: all are read.
+            Ascending row numbers: record batches without any of them are skipped. None: all are read.
         """
         tops = ((find_field(self.schema, name) or [name])[0] for name in columns or ())
         names = None if columns is None else list(dict.fromkeys(tops))
@@ -130,9 +130,9 @@ class ArrowFile:
     def rewrite(self, target: Path, schema: Any, rows: Ints, select: Callable[[int, Any], Any]) -> None:
         """Write a new file of the same form, with the tables that `select` returns; all have this schema.
 
-        Record batches stay apart; the compression of buffers stays the same. `rows` as in `batches`; `select` gets the
-        number of the first row of a batch, and the batch. In a file, not a stream, the dictionary of a column may only grow
-        from batch to batch.
+        Record batches are not merged, and the compression of buffers stays the same. `rows` is as for `batches`; `select`
+        gets the number of the first row of a batch, and the batch. In a file, not a stream, the dictionary of a column may
+        only grow from batch to batch.
         """
         pa, ipc = self._pa, self._pa.ipc
         options = ipc.IpcWriteOptions(compression=self._find_codec(), emit_dictionary_deltas=self._is_file)
@@ -162,7 +162,7 @@ class ArrowFile:
 
 
 def _validate(pa: Any, column: Any) -> None:
-    """Raise ArrowInvalid where a column points outside of its buffers. Strings need not be UTF-8 here."""
+    """Raise ArrowInvalid if a column points outside its buffers. Strings need not be UTF-8 here."""
     for text, raw in ((pa.string(), pa.binary()), (pa.large_string(), pa.large_binary())):
         if column.type == text:
             column = column.view(raw)
@@ -170,7 +170,7 @@ def _validate(pa: Any, column: Any) -> None:
 
 
 def _record_batch(message: Flatbuffer) -> tuple[int, int]:
-    """Return the kind of a message and the place of its record batch, or of its dictionary's; 0 for other messages."""
+    """Return the kind of a message and the place of its record batch, or of its dictionary's record batch; 0 for others."""
     number, header = message.value(message.root, 1, "<B"), message.table(message.root, 2)
     if number not in (_DICTIONARY_BATCH, _RECORD_BATCH) or not header:
         return number, 0
@@ -202,12 +202,12 @@ def _iterate_messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
         if not is_file:
             yield from pa.ipc.MessageReader.open_stream(file)
             return
-        end = file.size() - len(_FILE) - 2  # the length of the footer, then ARROW1
+        end = file.size() - len(_FILE) - 2  # before the length of the footer and ARROW1
         file.seek(end)
         (length,) = struct.unpack("<I", file.read(4))
         file.seek(end - length)
         footer = Flatbuffer(file.read(length))
-        for number in (2, 3):  # of dictionaries, of record batches
+        for number in (2, 3):  # the fields with dictionaries and with record batches
             for offset, *_ in footer.rows(footer.root, number, "<qiiq"):
                 file.seek(offset)
                 yield pa.ipc.read_message(file)
@@ -216,14 +216,14 @@ def _iterate_messages(pa: Any, file: Any, is_file: bool) -> Iterator[Any]:
 
 
 def check_names(fields: Iterable[Any]) -> None:
-    """Raise UnicodeDecodeError where the name of a field, or of a field in it, is not UTF-8: Arrow does not check."""
+    """Raise UnicodeDecodeError if the name of a field, or of a field in it, is not UTF-8: Arrow does not check."""
     for field in fields:
         field.name  # noqa: B018
         check_names([field.type.field(i) for i in range(field.type.num_fields)])
 
 
 def _extend_dictionaries(pa: Any, before: Any, table: Any) -> Any:
-    """Return a table whose dictionaries begin with the ones of the table before."""
+    """Return a table whose dictionaries begin with the previous table's."""
     for i, field in enumerate(table.schema):
         if "dictionary<" in str(field.type) and len(before) and len(table):
             old, new = (each.column(i).chunk(0) for each in (before, table))
@@ -232,7 +232,7 @@ def _extend_dictionaries(pa: Any, before: Any, table: Any) -> Any:
 
 
 def find_field(schema: Any, field: str) -> list[str] | None:
-    """Find the names that lead to a field, a column and structs in it, or None: `records.lookup` in a schema."""
+    """Find the path to a field in a schema, a column and the structs in it, or None; as `records.lookup` does in records."""
     from pyarrow import types
 
     names = [schema.field(i).name for i in range(schema.num_fields)] if hasattr(schema, "num_fields") else schema.names
@@ -251,26 +251,26 @@ _BOMB = 100  # data longer than a record may expand by this factor at most; text
 
 
 def refuse_bomb(source: Source, what: str, stored: int, expanded: int) -> None:
-    """Raise DocumentError where data expand to more than the longest record, and by more than text can."""
+    """Raise DocumentError if data expand to more than the longest record, and by more than text can."""
     if expanded > source.longest and expanded > _BOMB * stored:
         reason = f"{what} has {stored:,} bytes and grows to {expanded:,}; a --max-record larger than this has it read"
         raise DocumentError(source.path, None, reason)
 
 
 def holds_rows(rows: Ints | None, first: int, count: int) -> bool:
-    """Tell whether some of `rows` (ascending numbers; None: all) are among `count` rows from number `first` on."""
+    """Tell whether any of `rows` (ascending numbers; None: all) is among the `count` rows from number `first` on."""
     return rows is None or bool(rows.searchsorted(first) < rows.searchsorted(first + count))
 
 
 def number_batches(batches: Iterable[Any], first: int) -> Iterator[tuple[int, Any]]:
-    """Yield (number of its first row, batch) of batches that follow one another; `first` is the number of the first."""
+    """Yield (number of its first row, batch) for consecutive batches; `first` is the number of the first row."""
     for batch in batches:
         yield first, batch
         first += len(batch)
 
 
 def split_batch(batch: Any) -> Iterator[Any]:
-    """Cut a batch so that decoding dictionaries of strings takes about 8 MiB a slice.
+    """Split a batch so that a slice takes about 8 MiB with its dictionaries of strings decoded.
 
     A row refers to its string by a number, so a small batch may decode to many long strings.
     """
@@ -298,7 +298,7 @@ def _has_length(pa: Any, kind: Any) -> bool:
 
 
 def measure_longest(strings: Any) -> int:
-    """Return the bytes of the longest of some strings or binary values of Arrow; 0 where there are none."""
+    """Return the bytes of the longest of some strings or binary values of Arrow; 0 if there are none."""
     import pyarrow.compute as pc
 
     return int(pc.max(pc.binary_length(strings)).as_py() or 0)
@@ -310,5 +310,5 @@ def choose_batch_rows(rows: int, size: int) -> int:
 
 
 def get_first_line(error: BaseException) -> str:
-    """Return the first line of an error of Arrow; the other lines name places in its source code."""
+    """Return the first line of an error of Arrow; the other lines are about its source code."""
     return str(error).partition("\n")[0] or type(error).__name__

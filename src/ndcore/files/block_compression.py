@@ -1,9 +1,9 @@
-"""Writers of gzip and zstd that compress on several threads; the bytes depend on the data and the library alone.
+"""Writers of gzip and zstd that compress on several threads; the output depends only on the data and the library.
 
-A stream of gzip depends on the 32 KiB before each byte, so a plain writer keeps one CPU busy. Here the data are cut into
-blocks. Each block is compressed by itself, with the 32 KiB before it as dictionary, and ends at a whole byte by a sync flush
-(an empty stored block). So the compressed blocks one after another are one stream, in one member that every reader reads.
-zstd does the same itself: *Zstandard manual*, ``ZSTD_c_nbWorkers``.
+Each byte of a gzip stream depends on the 32 KiB before it, so a plain writer uses one CPU. Here the data are split into
+blocks. Each block is compressed by itself, with the 32 KiB before it as dictionary, and ends at a whole byte by a sync
+flush (an empty stored block). So the concatenated compressed blocks are one stream, in one member that every reader
+accepts. The zstd library does the same itself: *Zstandard manual*, ``ZSTD_c_nbWorkers``.
 
 RFC 1951, section 3.2; RFC 1952, section 2.3; M. Adler, *pigz*, https://zlib.net/pigz/.
 """
@@ -18,24 +18,24 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any, NamedTuple
 
-BLOCK = 1 << 20  # bytes that are compressed at a time; shorter data need no other thread
+BLOCK = 1 << 20  # bytes that are compressed at a time; shorter data are compressed without another thread
 _WINDOW = 1 << 15  # bytes that a reader of deflate remembers
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # without name, time and system
-_RAW = -15  # of `wbits`: neither header nor trailer
+_RAW = -15  # a value of `wbits`: neither header nor trailer
 ZSTD_LEVEL = 3
 
 
 class Deflate(NamedTuple):
-    """A library of deflate: its module, which has the functions of ``zlib``, and the level that writes at."""
+    """A library for deflate: its module, which has the functions of ``zlib``, and the compression level."""
 
     module: Any
     level: int
 
 
 def choose_deflate() -> Deflate:
-    """Choose ISA-L where ``isal`` is installed, else ``zlib``.
+    """Choose ISA-L if ``isal`` is installed, else ``zlib``.
 
-    ISA-L reads twice as fast, and writes eight times as fast what is a tenth larger.
+    ISA-L reads twice as fast and writes eight times as fast; its output is a tenth larger.
     """
     try:
         from isal import isal_zlib
@@ -45,7 +45,7 @@ def choose_deflate() -> Deflate:
 
 
 class _BlockWriter(io.RawIOBase):
-    """A file that hands on what is written to it in blocks of BLOCK bytes, the last one shorter."""
+    """A file that passes on the data in blocks of BLOCK bytes, the last one shorter."""
 
     def __init__(self, target: IO[bytes]) -> None:
         self._target, self._pending = target, bytearray()
@@ -72,15 +72,15 @@ class _BlockWriter(io.RawIOBase):
 
     @abstractmethod
     def _add(self, block: bytes) -> None:
-        """Compress a block that others follow."""
+        """Compress a block that is not the last."""
 
     @abstractmethod
     def _finish(self, block: bytes) -> None:
-        """Compress the last block, and write what is missing."""
+        """Compress the last block, and write the end of the format."""
 
 
 class GzipBlocks(_BlockWriter):
-    """A file that writes one member of gzip to `target`; `threads` compress blocks, of which two for each are in memory."""
+    """A file that writes one gzip member to `target`; `threads` compress blocks, with two blocks for each in memory."""
 
     def __init__(self, target: IO[bytes], threads: int) -> None:
         super().__init__(target)
@@ -120,7 +120,7 @@ class GzipBlocks(_BlockWriter):
 
 
 def _deflate_block(deflate: Deflate, block: bytes, window: bytes, last: bool) -> bytes:
-    """Compress a block that comes after the bytes `window`; unless it is the last, more blocks can follow."""
+    """Compress a block that follows the bytes `window`; unless it is the `last`, more blocks can follow."""
     module = deflate.module
     known = {"zdict": window} if window else {}
     compressor = module.compressobj(deflate.level, module.DEFLATED, _RAW, **known)
@@ -129,9 +129,9 @@ def _deflate_block(deflate: Deflate, block: bytes, window: bytes, last: bool) ->
 
 
 class ZstdJobs(_BlockWriter):
-    """A file that writes one frame of zstd to `target`.
+    """A file that writes one zstd frame to `target`.
 
-    To start the threads of zstd takes as long as to compress 50 KB, so data up to BLOCK bytes are compressed without.
+    Starting the threads of zstd takes as long as compressing 50 KB, so data up to BLOCK bytes are compressed without them.
     """
 
     def __init__(self, target: IO[bytes], threads: int, module: Any) -> None:
@@ -140,7 +140,7 @@ class ZstdJobs(_BlockWriter):
         self._writer: Any = None
 
     def _add(self, block: bytes) -> None:
-        if self._writer is None:  # the number of threads makes no difference to the bytes, but none at all would
+        if self._writer is None:  # one thread: any number of threads gives the same bytes, but none gives others
             compressor = self._module.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True, threads=self._threads)
             self._writer = compressor.stream_writer(self._target, closefd=False)
         self._writer.write(block)

@@ -20,7 +20,7 @@ GAP = 1 << 16  # bytes of unwanted lines that are read rather than passed over
 
 
 class PackedIds(NamedTuple):
-    """Ids of n documents, end to end.
+    """Ids of n documents, concatenated.
 
     Attributes
     ----------
@@ -44,17 +44,17 @@ class PackedIds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Documents of a JSONL file, or of a file of columns, one after another.
+    """Consecutive documents of a JSONL file, or of a columnar file.
 
     Attributes
     ----------
     numbers, starts, sizes : int64 (n,)
-        The number of each line, the offset of its first byte in the decompressed file, and its bytes with the line end. Of
-        a file of columns: the number of each row, 0, and the bytes of its text.
+        The number of each line, the offset of its first byte in the decompressed file, and its size in bytes with the line
+        end. For a columnar file: the number of each row, 0, and the bytes of its text.
     texts : sequence of str or bytes
     ids : list of str, int or None, or PackedIds
     values : list of tuples
-        The other requested fields, a tuple for each document; empty where none were requested.
+        The other requested fields, a tuple for each document; empty if none were requested.
     """
 
     numbers: Ints
@@ -85,7 +85,7 @@ class Wanted(NamedTuple):
     ends: Ints
 
     def ranges(self) -> Iterator[tuple[int, int, slice]]:
-        """Yield ranges of the file that hold the lines, (start, stop, lines); ranges with a small gap between are joined."""
+        """Yield ranges of the file that hold the lines, (start, stop, lines); ranges with small gaps are joined."""
         yield from join_ranges(self.starts, self.ends, GAP)
 
 
@@ -93,7 +93,7 @@ NOWHERE = np.zeros(0, np.int64)  # offsets of rows in `Wanted`
 
 
 def join_ranges(starts: Ints, ends: Ints, gap: int = 0) -> Iterator[tuple[int, int, slice]]:
-    """Join ascending spans that are at most `gap` apart; yield (start, stop, which spans)."""
+    """Join ascending spans that are at most `gap` apart; yield (start, stop, slice of the spans)."""
     first = 0
     for at in range(1, len(starts), BATCH_DOCUMENTS):
         last = min(at + BATCH_DOCUMENTS, len(starts))

@@ -1,10 +1,10 @@
-"""A process that answers over pipes, for work that may find no end or crash: it can be ended, and nothing else is lost.
+"""A process that answers over pipes, for work that may never end or may crash: it can be killed without losing more.
 
-A pool of ``multiprocessing`` would import the main module of the caller again, and one of ``concurrent.futures`` breaks as
-a whole when a worker dies, without naming what it was given; so these processes are started here. One ends when its standard
-input is closed, also if its parent was killed. The system ends a process that spends more than some seconds of CPU on one
-item (`signal.setitimer`, which Windows does not have). CPU and not the clock is counted, so a job that was stopped or a busy
-machine refuses nothing.
+A pool of ``multiprocessing`` would import the caller's main module again, and a pool of ``concurrent.futures`` breaks as a
+whole when a worker dies, without naming the item; so processes are started here. A process ends when its standard input is
+closed, even if its parent was killed. The system ends a process that spends more than some seconds of CPU time on one item
+(`signal.setitimer`, which Windows does not have). CPU time is counted and not the clock, so no item is refused because the
+job was suspended or the machine was busy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 from ndcore._signals import stoppable
 
-WAIT = 50  # milliseconds between two looks whether the work must end
+WAIT = 50  # milliseconds between checks whether the work must end
 
 
 class ProcessEnded(Exception):
@@ -32,15 +32,15 @@ class ProcessEnded(Exception):
         super().__init__(f"its process ended (exit code {code})")
 
     def explain(self, seconds: float) -> str:
-        """Say how it ended; `seconds` of CPU were the limit for one item."""
+        """Say how the process ended; `seconds` of CPU time were the limit for one item."""
         timed_out = hasattr(signal, "SIGPROF") and self.code == -signal.SIGPROF
         return f"it takes more than {seconds:g} seconds of CPU" if timed_out else str(self)
 
 
 class BoundedProcess:
-    """A process of Python that runs `code`, which calls `serve_answers`. OSError where none can be started.
+    """A Python process that runs `code`, which calls `serve_answers`. Raises OSError if it cannot be started.
 
-    The arguments are in ``sys.argv`` of the process, and after them the entries of ``sys.path``.
+    In the process, ``sys.argv`` has the arguments, followed by the entries of ``sys.path``.
     """
 
     def __init__(self, code: str, *arguments: str) -> None:
@@ -48,9 +48,9 @@ class BoundedProcess:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, items: list[Any]) -> list[Any]:
-        """Return the answers for some items.
+        """Send items, and return their answers.
 
-        Raises ProcessEnded; KeyboardInterrupt if the work of this thread must end, while the process may work on.
+        Raises ProcessEnded; or KeyboardInterrupt if the work of this thread must end, while the process may still run.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -58,14 +58,14 @@ class BoundedProcess:
             pickle.dump(items, self.process.stdin, pickle.HIGHEST_PROTOCOL)
             self.process.stdin.flush()
             self._wait(self.process.stdout.fileno())
-            answers: list[Any] = pickle.load(self.process.stdout)  # of our own process
+            answers: list[Any] = pickle.load(self.process.stdout)  # safe: it comes from our own process
         except (OSError, EOFError, pickle.UnpicklingError):
             self.close()
             raise ProcessEnded(self.process.returncode) from None
         return answers
 
     def _wait(self, file: int) -> None:
-        """Wait until the process answers or ends. Windows cannot wait for a pipe like this: there reading waits."""
+        """Wait until the process answers or ends. Windows cannot poll a pipe; there, reading blocks instead."""
         if hasattr(select, "poll"):
             answer = select.poll()
             answer.register(file, select.POLLIN)
@@ -74,7 +74,7 @@ class BoundedProcess:
                     return
 
     def kill(self) -> None:
-        """End the process at once, whatever it does, and wait for it."""
+        """Kill the process, and wait for its end."""
         self.process.kill()
         self.close()
 
@@ -88,18 +88,18 @@ class BoundedProcess:
 
 
 def serve_answers(answer: Callable[[Any], Any], seconds: float) -> None:
-    """Answer, in such a process, until the standard input ends; an error is an answer. At most `seconds` of CPU an item."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its processes
+    """Answer items until the standard input ends, at most `seconds` of CPU time for each; an exception is an answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which ends its processes
     given, answers = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            items = pickle.load(given)  # of the parent
+            items = pickle.load(given)  # safe: it comes from the parent
             pickle.dump([_answer(answer, item, seconds) for item in items], answers, pickle.HIGHEST_PROTOCOL)
             answers.flush()
 
 
 def _answer(answer: Callable[[Any], Any], item: Any, seconds: float) -> Any:
-    """Answer one item; return an error, which the parent raises again."""
+    """Answer one item; an exception is returned, and raised again by the parent."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
     try:

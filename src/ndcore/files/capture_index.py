@@ -1,11 +1,11 @@
-"""CDX and CDXJ: indexes whose lines name captures in web archives, by file, offset and length.
+"""CDX and CDXJ: indexes whose lines give the file, offset and length of captures in web archives.
 
 CDX: IIPC, *The CDX File Format (2015)*, https://iipc.github.io/warc-specifications/specifications/cdx-format/cdx-2015/.
 CDXJ: pywb, *CDX Index Format*, https://github.com/webrecorder/pywb/wiki/CDX-Index-Format; a line is a key (SURT), a
 timestamp and an object of JSON.
 
-Indexes come from strangers too: a name of a file leads nowhere but below the folder of the archives, and offset, length and
-digest are compared with the file before a record counts. No line makes more be read than the record that it names.
+Indexes may come from strangers: a file name leads only below the folder of the archives, and offset, length and digest are
+compared with the file before a record counts. A line never causes more than its record to be read.
 """
 
 # Making a Path for each line would cost more than the checks themselves.
@@ -34,34 +34,34 @@ from ndcore.files.text_encoding import remove_mark
 from ndcore.files.web_archive import ArchiveEntry, BrokenRecord
 
 _LEGEND = re.compile(r"(?P<delimiter>[^A-Za-z0-9\r\n]?)CDX(?P<letters>(?:[ \t][A-Za-z])+)\s*")
-_LAYOUTS = {  # of files without a legend, by their number of fields
+_LAYOUTS = {  # fields of files without a legend, by their number
     11: "N b a m s k r M S V g",
     10: "N b a m s k r M V g",
     9: "N b a m s k r V g",
 }
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _TIMESTAMP = re.compile(r"[0-9]{4,17}")
-_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]{40}|[0-9A-F]{64,}")  # 32 capital letters and digits are SHA-1 in base32
+_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]{40}|[0-9A-F]{64,}")  # but 32 capital letters and digits are SHA-1 in base32
 _ALGORITHMS = {"md5": 16, "sha1": 20, "sha256": 32, "sha384": 48, "sha512": 64}  # bytes of a digest
 
 
 class Capture(NamedTuple):
-    """A line of an index: where the record of a capture is.
+    """A line of an index: the place of the record of a capture.
 
     Attributes
     ----------
     url : str
-        Empty where the line does not say it, as `digest`.
+        Empty if the line does not have it; likewise `digest`.
     filename : str
-        As the line has it.
+        The name as written in the line.
     offset : int
         First byte of the record, or of its compressed member.
     packed_offset : bool
         False: `offset` counts decompressed bytes.
     length : int or None
-        Bytes of the record in the file, compressed where it is. None: the line does not say it.
+        Bytes of the record as stored in the file. None: the line does not have it.
     digest : str
-        Of the payload: the name of an algorithm and a colon may come first.
+        The digest of the payload; the name of an algorithm and a colon may precede it.
     """
 
     url: str
@@ -73,21 +73,21 @@ class Capture(NamedTuple):
 
 
 class IndexLines:
-    """Parses the lines of an index; the first one may be the legend of CDX, and others may be comments.
+    """A parser of the lines of an index; the first line may be the legend of CDX, and others may be comments.
 
-    The legend says which field is where. Without it, a line of CDX has 11, 10 or 9 fields in the customary order.
+    The legend gives the order of the fields. Without it, a line of CDX has 11, 10 or 9 fields in the customary order.
     """
 
     def __init__(self) -> None:
         self._delimiter, self._letters = " ", ""
 
     def parse(self, number: int, line: bytes) -> Capture | None:
-        """Parse a line; None where it names no capture: a legend, a comment.
+        """Parse a line; None for a legend or a comment.
 
         Raises
         ------
         RecordError
-            It is neither CDX nor CDXJ, or lacks what is needed to find the record.
+            The line is neither CDX nor CDXJ, or lacks a field that is needed to find the record.
         """
         try:
             text = (remove_mark(line) if number == 1 else line).decode().rstrip("\r\n")
@@ -105,7 +105,7 @@ class IndexLines:
         return self._parse_fields(text)
 
     def _read_legend(self, legend: re.Match[str]) -> None:
-        """Read the names of the fields. RecordError where those are missing that are needed to find a record."""
+        """Read the names of the fields. Raises RecordError if a field that is needed to find records is missing."""
         letters = legend["letters"].split()
         if "g" not in letters or not {"V", "v"} & set(letters):
             raise RecordError(f"the legend {' '.join(letters)!r:.80} does not name the file and the offset of a record: it "
@@ -115,7 +115,7 @@ class IndexLines:
     def _parse_fields(self, text: str) -> Capture:
         """Parse a line of CDX."""
         values = text.split(self._delimiter)
-        count = len(values) if len(values) != 14 else 11  # three more say where the payload of a revisit is
+        count = len(values) if len(values) != 14 else 11  # the last three are about the payload of a revisit
         layout = (self._letters or _LAYOUTS.get(count, "")).split()
         if not layout and count == 7:
             raise RecordError("it has 7 fields, as a CDX server answers, and names no file; make an index of the files, for "
@@ -151,7 +151,7 @@ def _parse_object(timestamp: str, fields: str) -> Capture:
 def _make_capture(
     timestamp: str, url: str, filename: str, offset: str, packed_offset: bool, length: str, digest: str
 ) -> Capture:
-    """Make a Capture of the fields of a line; RecordError where a number is none, or a field is missing."""
+    """Make a Capture from the fields of a line. Raises RecordError if a number is invalid or a field is missing."""
     if not _TIMESTAMP.fullmatch(timestamp):
         raise RecordError(f"its timestamp is {timestamp[:40]!r}, not 14 digits as YYYYMMDDhhmmss")
     if not _NUMBER.fullmatch(offset):
@@ -165,15 +165,15 @@ def _make_capture(
 
 
 def iterate_captures(source: Source) -> Iterator[ArchiveEntry | None]:
-    """Yield the records that an index names, as `iterate_placed` does without their places."""
+    """Yield the records of an index, like `iterate_placed` but without their places."""
     return (None if placed is None else placed[0] for placed in iterate_placed(source))
 
 
 def iterate_placed(source: Source) -> Iterator[tuple[ArchiveEntry, RecordPlace | None] | None]:
-    """Yield the records that an index names, in its order, each with its place, and None for a blank line.
+    """Yield the records of an index, in its order, each with its place; None for a blank line.
 
-    The number of an entry is its line. An entry has a `problem`, and no head, where the line cannot be parsed, its file is
-    missing or lies outside of the folder, file and line do not agree on offset, length or digest, or the record is broken.
+    The number of an entry is its line. An entry has a `problem` and no head if the line cannot be parsed, its file is
+    missing or outside the folder, file and line differ in offset, length or digest, or the record is broken.
     Memory: one record; at most 16 files are open.
 
     Raises
@@ -203,7 +203,7 @@ def iterate_placed(source: Source) -> Iterator[tuple[ArchiveEntry, RecordPlace |
 
 
 def _find_folder(source: Source) -> str:
-    """Return the folder of the archives: the one that the user named, or the one with the index."""
+    """Return the folder of the archives: the one that the user named, or the folder of the index."""
     if source.archives:
         return source.archives
     if source.path == STDIN or source.location != source.path:
@@ -219,9 +219,9 @@ class _Archives:
     ----------
     folder : str
     said : bool
-        The user named the folder: of names that lead elsewhere, the last part is looked up in it.
+        The user named the folder: if a name leads elsewhere, its last part is looked up in the folder.
     longest : int
-        Of a longer record the content is not read as a whole.
+        The content of a longer record is not read completely.
     """
 
     def __init__(self, folder: str, said: bool, longest: int) -> None:
@@ -249,7 +249,7 @@ class _Archives:
         return entry, place
 
     def _find(self, filename: str) -> str:
-        """Find the file that an index names: below the folder, or in the folder by the last part of its name."""
+        """Find the file of a capture below the folder, or in the folder by the last part of its name."""
         parts = filename.replace("\\", "/").split("/")
         inside = not posixpath.isabs(filename) and ".." not in parts and not parts[0].endswith(":")
         if not inside and not self._said:
@@ -260,7 +260,7 @@ class _Archives:
             path = os.path.join(self._folder, name)
             if name in ("", ".", "..") or "\0" in name or not os.path.isfile(path):  # noqa: PTH113
                 continue
-            folder = os.path.realpath(os.path.dirname(path))  # links to files are followed, links to folders are not
+            folder = os.path.realpath(os.path.dirname(path))    # links to files are followed, links to folders are not
             if os.path.commonpath([self._real, folder]) != self._real:
                 raise RecordError(f"its file {filename[:200]!r} lies behind a link to a folder outside of {self._folder}")
             return path
@@ -268,7 +268,7 @@ class _Archives:
 
 
 def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
-    """Raise RecordError where a record is not the one that the index means: by its digest, without one by its URL."""
+    """Raise RecordError if a record has another digest than the index, or without a digest another URL."""
     head = entry.head
     assert head is not None
     if not capture.digest:
@@ -278,7 +278,7 @@ def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
     wanted, stated = parse_digest(capture.digest), head.fields.get("warc-payload-digest", "")
     if stated and wanted == parse_digest(stated):
         return
-    if (head.kind == "revisit" and not stated) or len(entry.content) < head.length:  # the payload is not at hand
+    if (head.kind == "revisit" and not stated) or len(entry.content) < head.length:  # the whole payload is not here
         return
     name = next((name for name, size in _ALGORITHMS.items() if wanted is not None and size == len(wanted)), None)
     if name is None:
@@ -290,7 +290,7 @@ def _check_identity(capture: Capture, entry: ArchiveEntry) -> None:
 
 
 def parse_digest(text: str) -> bytes | None:
-    """Return the bytes of a digest in base32 or hex, behind the name of its algorithm or alone; None for another form."""
+    """Decode a digest in base32 or hex, with or without the name of its algorithm; None for another form."""
     value = text.rpartition(":")[2].strip()
     try:
         if _HEX.fullmatch(value) and len(value) // 2 in _ALGORITHMS.values():

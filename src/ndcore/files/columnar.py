@@ -1,4 +1,4 @@
-"""Files of columns, Parquet and Arrow: rows as documents, and rows filtered or annotated with schema and metadata kept."""
+"""Columnar files, Parquet and Arrow: read rows as documents, filter or annotate rows without changing schema or metadata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILES: dict[str, type[ArrowFile] | type[ParquetFile]] = {"arrow": ArrowFile, "p
 
 
 def open_file(source: Source) -> ArrowFile | ParquetFile:
-    """Open `source`. DocumentError where pyarrow is missing or the file cannot be read."""
+    """Open `source`. Raises DocumentError if pyarrow is missing or the file cannot be read."""
     return _FILES[source.kind](source)
 
 
@@ -41,12 +41,12 @@ def read_rows(
     wanted : Wanted, optional
         The rows to read; None: all. Row groups without any of them are not read.
     in_blocks : bool
-        Batches without a row that cannot be a document are Blocks, whose texts stay in the buffers of Arrow.
+        Yield a batch as a Block, whose texts stay in the buffers of Arrow, if all its rows can be documents.
 
     Raises
     ------
     DocumentError
-        A column is missing or of a type that cannot be used, or the file is damaged: it names the first row that cannot be
+        A column is missing or has an unusable type; or the file is damaged: the error names the first row that cannot be
         read, and later passes end before it (``source.readable``).
     """
     rows = None if wanted is None else wanted.numbers
@@ -94,10 +94,10 @@ def _read_records(
 
 
 def _read_block(batch: Any, numbers: Ints, fields: Fields, present: Sequence[str], longest: int) -> Block | None:
-    """Read the rows of a batch together; None where one of them is not plain, and `_read_records` must look at each.
+    """Read the rows of a batch together; None if one is not plain, so that `_read_records` must read them one by one.
 
-    Plain are a text of one column that is not null, not too long and in UTF-8, an id that is a string or an integer or not
-    there, and values that are in UTF-8.
+    A row is plain if its text comes from one column and is not null, not too long and UTF-8, its id is a string or an
+    integer or missing, and its other values are UTF-8.
     """
     text = _get_texts(batch, fields.text[0]) if len(fields.text) == 1 else None
     if text is None or int(text.lengths.max()) > longest:
@@ -115,7 +115,7 @@ def _read_block(batch: Any, numbers: Ints, fields: Fields, present: Sequence[str
 
 
 def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
-    """Return a column of strings or bytes as texts in its buffers; None where one is null, or a string not in UTF-8."""
+    """Return a column of strings or bytes as texts in its buffers; None if a value is null or a string that is not UTF-8."""
     import pyarrow as pa
 
     column = _get_column(batch, name)
@@ -131,7 +131,7 @@ def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
 
 
 def _get_ids(batch: Any, name: str) -> list[Any] | PackedIds | None:
-    """Return a column of ids; None where `check_id` must look at each."""
+    """Return a column of ids; None if `check_id` must check each."""
     import pyarrow as pa
 
     column, kind = _get_column(batch, name), "i"
@@ -142,7 +142,7 @@ def _get_ids(batch: Any, name: str) -> list[Any] | PackedIds | None:
         if texts is None or not texts.is_text:
             return None
         column, kind = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column, "s"
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):  # views
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):  # it is a string view
             return list(texts)
     column = column.cast(pa.large_string())
     _, offsets, data = column.buffers()
@@ -152,7 +152,7 @@ def _get_ids(batch: Any, name: str) -> list[Any] | PackedIds | None:
 
 
 def _read_until_damage(source: Source, batches: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """Yield batches up to damage, which becomes an error of the next row; note in `source` how many rows are readable."""
+    """Yield batches up to damage, which becomes an error of the next row; record the number of readable rows in `source`."""
     count = 0
     try:
         for first, batch in batches:
@@ -166,7 +166,7 @@ def _read_until_damage(source: Source, batches: Iterator[tuple[int, Any]]) -> It
 
 
 def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:
-    """List the fields that the file has. DocumentError where it lacks one, or where a text is of another type."""
+    """List the fields that the file has. Raises DocumentError if it lacks one, or if a text column has another type."""
     paths = {name: find_field(schema, name) for name in (*fields.text, fields.id, *fields.others)}
     tops = {name: path[0] for name, path in paths.items() if path is not None}
     check_columns(source.path, list(schema.names), tops, fields)
@@ -191,7 +191,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _join_text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
-    """Join the texts of a row; RecordError where one is null or not UTF-8."""
+    """Join the texts of a row. Raises RecordError if one is null or not UTF-8."""
     for text, field in zip(texts, fields, strict=True):
         if text is None:
             raise RecordError(f"the text column {field!r} is null")
@@ -206,14 +206,14 @@ class _NotUtf8(bytes):
 
 
 def _check_utf8(value: Any) -> Any:
-    """Return a value unchanged; RecordError where it is a string that is not UTF-8."""
+    """Return a value unchanged. Raises RecordError if it is a string that is not UTF-8."""
     if isinstance(value, _NotUtf8):
         raise RecordError("a string of the row is not UTF-8; store the column as binary to have it read as bytes")
     return value
 
 
 def _get_column(batch: Any, name: str) -> Any:
-    """Return the array of a field: of a column, or of a field of its structs."""
+    """Return the array of a field: a column, or a field of its structs."""
     import pyarrow.compute
 
     first, *below = find_field(batch.schema, name) or [name]
@@ -222,7 +222,7 @@ def _get_column(batch: Any, name: str) -> Any:
 
 
 def get_column_values(batch: Any, name: str) -> list[Any]:
-    """Convert a field to Python values; one by one where a string in it is not UTF-8."""
+    """Convert a field to Python values; one by one if a string in it is not UTF-8."""
     column = _get_column(batch, name)
     try:
         return list(column.to_pylist())
@@ -242,7 +242,7 @@ def needs_check(kind: Any, is_text: bool) -> bool:
 
 
 def is_utf8(batch: Any, name: str) -> bool:
-    """Tell whether a column holds strings or bytes that all are UTF-8. False for other types."""
+    """Tell whether a column holds only strings or bytes that are UTF-8. False for other types."""
     import pyarrow as pa
 
     column = batch.column(batch.schema.get_field_index(name))
@@ -284,21 +284,21 @@ def _select_rows(batch: Any, mask: Bools) -> Any:
 def rewrite(source: Source, target: Path, keep: Bools, change: Callable[[Ints, Any], Any] | None) -> None:
     """Write the rows of `source` that are kept to a new file `target`.
 
-    Schema, metadata and compression stay the same, and so does the cut into row groups or record batches. No value becomes
-    a Python object. Row groups and record batches without a kept row are not read.
+    Schema, metadata, compression, and the division into row groups or record batches stay the same. No value becomes a
+    Python object. Row groups and record batches without a kept row are not read.
 
     Parameters
     ----------
     keep : bool array
-        Along the rows, from row 0, which there is not; rows behind its end are left out.
+        Whether each row is kept. Rows count from 1, so entry 0 is unused; rows beyond its end are dropped.
     change : callable or None
-        From the numbers of some rows and a ``pyarrow.Table`` of these to the table to write. It is called first without
+        Gets row numbers and a ``pyarrow.Table`` of these rows, and returns the table to write. It is first called without
         rows, for the schema.
 
     Raises
     ------
     DocumentError
-        The file is damaged, or its rows cannot be written again.
+        The file is damaged, or its rows cannot be written.
     """
     import pyarrow as pa
 
@@ -318,7 +318,7 @@ def rewrite(source: Source, target: Path, keep: Bools, change: Callable[[Ints, A
 
 
 def replace_texts(table: Any, field: str, rows: Ints, texts: Sequence[str | bytes]) -> Any:
-    """Return a ``pyarrow.Table`` with other texts in some rows of a field; its schema and all other values stay.
+    """Return a ``pyarrow.Table`` with new texts in some rows of a field; its schema and all other values stay the same.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def replace_texts(table: Any, field: str, rows: Ints, texts: Sequence[str | byte
 
 
 def _replace_values(column: Any, below: Sequence[str], rows: Ints, texts: Sequence[str | bytes]) -> Any:
-    """Return an array with other texts in some rows, or in some rows of the field `below` of its structs."""
+    """Return an array with new texts in some rows, or in some rows of the field `below` of its structs."""
     import pyarrow as pa
 
     kind = column.type

@@ -1,8 +1,8 @@
-"""Compressed data: recognised by their first bytes, decompressed in bounded pieces, and written.
+"""Recognise compressed data by their first bytes, decompress them in bounded pieces, and write them.
 
 gzip: RFC 1952. zstd: RFC 8878. bzip2: https://sourceware.org/bzip2/. xz: *The .xz File Format*,
-https://tukaani.org/xz/xz-file-format.txt. Several members or frames after one another are one file. Refused are xz streams
-that ask for more than 1 GiB of memory.
+https://tukaani.org/xz/xz-file-format.txt. Several consecutive members or frames are one file. xz streams that need more
+than 1 GiB of memory are refused.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ndcore.files.errors import DocumentError
 from ndcore.parallel import thread_count
 
 _BUFFER = 1 << 20
-_INPUT = 1 << 13  # small, so that gzip, whose ratio is at most 1032, expands to 8 MiB at a time
-_OUTPUT = 1 << 20  # bytes at a time from bzip2 and xz, whose ratios have no useful bound
-_XZ_MEMORY = 1 << 30  # bytes that a file may ask for; "xz -9" asks for 65 MiB
-_GZIP = 31  # of `wbits`: header and trailer of gzip, a window of 32 KiB
+_INPUT = 1 << 13  # compressed bytes read at a time: gzip, whose ratio is at most 1032, expands them to 8 MiB
+_OUTPUT = 1 << 20  # bytes decompressed at a time by bzip2 and xz, whose ratios have no useful bound
+_XZ_MEMORY = 1 << 30  # bytes that decompressing a file may need; "xz -9" needs 65 MiB
+_GZIP = 31  # a value of `wbits`: header and trailer of gzip, a window of 32 KiB
 _RESERVED = 0xE0  # flags of gzip that no writer sets: RFC 1952, section 2.3.1.2
 _BZ2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _ZST_SKIPPABLE = b"\x2a\x4d\x18"
 _ZST_BLOCKS = 8
-_ZST_HEADER = 5  # bytes that tell the length of a header
-_ZST_REST = 1 << 62  # all that follows
+_ZST_HEADER = 5  # bytes that determine the length of a header
+_ZST_REST = 1 << 62  # everything that follows
 
 
 _Decompressing: TypeAlias = tuple[Callable[[], Any], type[Exception]]
@@ -41,7 +41,7 @@ class DamagedData(Exception):
 
 
 class Frame(NamedTuple):
-    """A piece of decompressed data. `start`: offset of a frame that begins here, before its data; `end`: where it ends."""
+    """A piece of decompressed data. `start`: offset of the frame, if it begins with this piece; `end`: where it ends."""
 
     start: int | None
     data: bytes
@@ -133,7 +133,7 @@ class _Bounded:
 
 
 class _ZstdFrame:
-    """A decompressor of one zstd frame that gets at most _ZST_BLOCKS blocks at once, of at most 128 KiB each.
+    """A decompressor of one zstd frame that processes at most _ZST_BLOCKS blocks at once, of at most 128 KiB each.
 
     ``decompressobj`` decompresses its whole input, and three bytes may hold a block (RFC 8878, section 3.1.1.2).
     """
@@ -167,7 +167,7 @@ class _ZstdFrame:
             self._left, blocks = size, blocks + 1
 
     def _measure(self, head: bytes) -> int:
-        """Measure the header of the frame, or a block with its header; 0 where more bytes are needed to tell."""
+        """Measure the header of the frame, or a block with its header; 0 if more bytes are needed to tell."""
         if not self._began:
             if len(head) < 5:
                 return 0
@@ -177,7 +177,7 @@ class _ZstdFrame:
             single = head[4] >> 5 & 1
             content = (single, 2, 4, 8)[head[4] >> 6]
             return 5 + (1 - single) + (0, 1, 2, 4)[head[4] & 3] + content
-        if self._last:  # the checksum
+        if self._last:  # only the checksum follows
             return _ZST_REST
         if len(head) < 3:
             return 0
@@ -198,7 +198,7 @@ class _ZstdFrame:
 
 
 def import_zstandard(path: str) -> Any:
-    """Return the ``zstandard`` package; raise a DocumentError that says how to install it where it is missing."""
+    """Return the ``zstandard`` package; raise a DocumentError that says how to install it if it is missing."""
     try:
         import zstandard
     except ImportError as error:
@@ -207,7 +207,7 @@ def import_zstandard(path: str) -> Any:
 
 
 def _import_standard(name: str, path: str) -> Any:
-    """Return ``bz2`` or ``lzma``, which a Python may have been built without."""
+    """Return ``bz2`` or ``lzma``; Python may have been built without them."""
     import importlib
 
     try:
@@ -261,18 +261,19 @@ def _buffered(made: Any) -> Iterator[IO[bytes]]:
 
 
 class Codec(NamedTuple):
-    """How data of one compression are recognised, read and written.
+    """A compression: recognise, read and write its data.
 
     Attributes
     ----------
     magic : bytes
         The first bytes of a frame.
     frames : callable
-        From a path, for messages, and a dictionary to a function that makes the decompressor of one frame, and its error. A
-        decompressor has ``decompress(data)``, ``eof``, ``unused_data``, and ``needs_input`` where it returns bounded pieces.
+        Gets a path, for messages, and a dictionary; returns a function that makes the decompressor of one frame, and the
+        class of its errors. A decompressor has ``decompress(data)``, ``eof``, ``unused_data``, and ``needs_input`` if it
+        returns bounded pieces.
     open : callable
-        From a binary file, its path and a number of threads to a context manager of a file that compresses into it; equal
-        input, equal bytes, with any number of threads.
+        Gets a binary file, its path and a number of threads; returns a context manager of a file that compresses into it.
+        Equal input gives equal bytes, with any number of threads.
     padded : bool
         NUL bytes may lie between frames.
     """
@@ -322,7 +323,7 @@ def compress(data: bytes, compression: str) -> bytes:
     """Compress `data` into one gzip member, zstd frame, bzip2 or xz stream; equal data give equal bytes."""
     if not compression:
         return data
-    if compression == "zst":  # in one piece, so that the frame says how much it holds
+    if compression == "zst":  # in one piece, so that the frame states its decompressed size
         frame: bytes = import_zstandard("the output").ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(data)
         return frame
     target = io.BytesIO()
@@ -341,7 +342,7 @@ def open_compressor(target: IO[bytes], compression: str, path: str, threads: int
 
 @contextlib.contextmanager
 def open_writer(path: Path, compression: str, threads: int | None = None) -> Iterator[IO[bytes]]:
-    """Open a new file that compresses what is written to it, as `open_compressor`; empty `compression`: a plain file."""
+    """Open a new file that compresses its data, like `open_compressor`; empty `compression`: a plain file."""
     with path.open("xb", buffering=_BUFFER) as file:
         if compression:
             with open_compressor(file, compression, str(path), threads) as made:

@@ -1,9 +1,9 @@
-"""CSV and TSV with a header line: rows as raw bytes, and rows as records.
+"""CSV and TSV with a header line: read rows as raw bytes, and rows as records.
 
 CSV: RFC 4180, *Common Format and MIME Type for Comma-Separated Values (CSV) Files*, with LF or CRLF at the end of lines.
-TSV: the same with tabs for commas. Files named .csv may have semicolons, tabs or bars for commas: `settle` detects them, and
-the encoding. Refused are files without a header, or with CR alone at the end of lines; quotes that are not closed; rows with
-more or fewer fields than the header, or not in the encoding of the file.
+TSV: the same with tabs instead of commas. Files named .csv may have semicolons, tabs or bars instead of commas: `settle`
+detects them, and the encoding. Refused are files without a header, or with CR alone at the end of lines; unclosed quotes;
+and rows with more or fewer fields than the header, or not in the encoding of the file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ndcore.files.records import MISSING, Fields, Record, RecordError, check_col
 from ndcore.files.sources import Source, TooLong
 from ndcore.files.text_encoding import UTF8_MARK, EncodingError, detect_encoding, remove_mark
 
-_SAMPLE = 1 << 20  # bytes of lines beyond ASCII that tell the encoding
-_FIRST_ROWS = 50  # that tell the delimiter
+_SAMPLE = 1 << 20  # bytes of lines beyond ASCII that are examined for the encoding
+_FIRST_ROWS = 50  # rows that are examined for the delimiter
 _CANDIDATES = (b",", b";", b"\t", b"|")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -49,16 +49,16 @@ class Rows:
 
 
 def read_raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yield the line where a row begins (from 1) and its bytes, line end included; the first row is the header.
+    """Yield for each row the line where it begins (from 1) and its bytes, line end included; the first row is the header.
 
     A field that begins with a quote ends at the next quote that is not doubled, and may hold line ends. Elsewhere a quote
-    is an ordinary character. A row longer than ``source.longest`` is skipped, and a TooLong is yielded for it: counting its
-    quotes tells where its quoted fields end.
+    is an ordinary character. A row longer than ``source.longest`` is skipped, and a TooLong is yielded for it; its quotes
+    are counted to find where its quoted fields end.
 
     Raises
     ------
     DocumentError
-        The file cannot be read or is damaged; a quote is opened and not closed.
+        The file cannot be read or is damaged, or a quote is not closed.
     """
     settle(source)
     yield from _cut_rows(source, source.delimiter.encode())
@@ -95,17 +95,17 @@ def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def convert_to_utf8(row: bytes, encoding: str, errors: str = "replace") -> bytes:
-    """Return bytes of a table in UTF-8."""
+    """Convert bytes of a table to UTF-8."""
     return row if encoding == "utf-8" else row.decode(encoding, errors).encode()
 
 
 def settle(source: Source) -> None:
-    """Detect the encoding and the delimiter of a table, once. Reads the whole file where the user named no encoding.
+    """Detect the encoding and the delimiter of a table, once. Reads the whole file if the user named no encoding.
 
     Raises
     ------
     DocumentError
-        Its encoding cannot be told, or the header cannot be read.
+        The encoding cannot be detected, or the header cannot be read.
     """
     if source.delimiter:
         return
@@ -123,7 +123,7 @@ _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def _detect_encoding(source: Source) -> str:
-    """Detect the encoding of a table: UTF-8 where all of it is valid, else the encoding of its first lines beyond ASCII."""
+    """Detect the encoding of a table: UTF-8 if all of it is valid, else the encoding of its first lines beyond ASCII."""
     decode, sample = codecs.getincrementaldecoder("utf-8")().decode, bytearray()
     try:
         with open_reader(source) as stream:
@@ -145,7 +145,7 @@ def _detect_encoding(source: Source) -> str:
 
 
 def _detect_delimiter(source: Source) -> str:
-    """Detect the delimiter: the one that splits the header and the first rows into equally many fields; else the comma."""
+    """Detect the delimiter that splits the header and the first rows into the same number of fields; else the comma."""
     fits, present = [], []
     for candidate in _CANDIDATES:
         rows = list(itertools.islice(_count_first_fields(source, candidate), _FIRST_ROWS))
@@ -162,7 +162,7 @@ def _detect_delimiter(source: Source) -> str:
 
 
 def _count_first_fields(source: Source, delimiter: bytes) -> Iterator[int]:
-    """Count the fields of the first rows that are not blank; stop where a row cannot be read."""
+    """Count the fields of the first rows that are not blank; stop at a row that cannot be read."""
     size = 0
     try:
         for number, row in _cut_rows(source, delimiter):
@@ -179,7 +179,7 @@ def _count_first_fields(source: Source, delimiter: bytes) -> Iterator[int]:
 
 
 def split_row(source: Source, row: bytes) -> list[str]:
-    """Split a row of a table that is settled into its fields. RecordError where it is not one."""
+    """Split a row into its fields, by the encoding and delimiter from `settle`. Raises RecordError for an invalid row."""
     try:
         body = convert_to_utf8(row, source.encoding, "strict")
         return [cell.decode() for cell in split_cells(body, source.delimiter.encode())]
@@ -188,7 +188,7 @@ def split_row(source: Source, row: bytes) -> list[str]:
 
 
 def append_to_row(source: Source, row: bytes, added: Sequence[str]) -> bytes:
-    """Append fields to a row of a table and leave its bytes unchanged, or convert it (``source.annotated_in_utf8``).
+    """Append fields to a row of a table without changing its bytes, unless it is converted (``source.annotated_in_utf8``).
 
     Raises UnicodeEncodeError for a character that the encoding of the table lacks.
     """
@@ -223,7 +223,7 @@ def _scan(row: bytearray, at: int, inside: bool, delimiter: bytes) -> tuple[int,
 def split_cells(row: bytes, delimiter: bytes) -> list[bytes]:
     r"""Split a row into its fields without their quotes.
 
-    Raises RecordError where something else than a delimiter follows a closing quote.
+    Raises RecordError if anything but a delimiter follows a closing quote.
 
     >>> split_cells(b'1,"a, ""b"" c",d"e\r\n', b",")
     [b'1', b'a, "b" c', b'd"e']
@@ -235,7 +235,7 @@ def split_cells(row: bytes, delimiter: bytes) -> list[bytes]:
 
 
 def _remove_line_end(row: bytes) -> bytes:
-    """Return a row without its line end."""
+    """Strip the line end from a row."""
     return row[:-2] if row.endswith(b"\r\n") else row.removesuffix(b"\n")
 
 
@@ -266,7 +266,7 @@ def _find_fields(row: bytes, delimiter: bytes) -> Iterator[tuple[int, int]]:
 
 
 def read_header(source: Source) -> list[str]:
-    """Read the names of the columns. Raises DocumentError where there is no header that can be read."""
+    """Read the names of the columns. Raises DocumentError if there is no readable header."""
     try:
         _, row = next(read_raw_rows(source), (1, b""))
     except DocumentError as error:  # without it the file has no records
@@ -288,13 +288,13 @@ def read_header(source: Source) -> list[str]:
 
 
 class CsvHeader:
-    """The header of a table, which gives the columns of the requested fields.
+    """The header of a table, with the columns of the requested fields.
 
     Parameters
     ----------
     source : Source
     fields : Fields
-        Values of optional fields are None where a column is missing or a cell is empty.
+        Values of optional fields are None if a column is missing or a cell is empty.
 
     Raises
     ------
@@ -315,7 +315,7 @@ class CsvHeader:
         ]
 
     def parse(self, number: int, row: bytes) -> Record:
-        """Parse a row. RecordError where it has more or fewer fields than the header, or is in another encoding."""
+        """Parse a row. Raises RecordError if it has more or fewer fields than the header, or is in another encoding."""
         cells = split_row(self._source, row)
         if len(cells) != self._count:
             raise RecordError(f"{len(cells)} fields, where the header has {self._count}")
@@ -335,7 +335,7 @@ def _convert_cell(text: str) -> str | int | float:
 
 
 def append_fields(row: bytes, delimiter: bytes, added: Sequence[str]) -> bytes:
-    r"""Append fields to a row, quoted where they need it; the row itself stays as it is.
+    r"""Append fields to a row, quoted if needed; the row itself does not change.
 
     >>> append_fields(b"1,a\r\n", b",", ["kept", "a,b"])
     b'1,a,kept,"a,b"\r\n'
@@ -346,16 +346,16 @@ def append_fields(row: bytes, delimiter: bytes, added: Sequence[str]) -> bytes:
 
 
 def _write_field(field: bytes, delimiter: bytes, quoted: bool = False) -> bytes:
-    """Return a field as it stands in a row, within quotes where it is `quoted` or needs them."""
+    """Write a field for a row, in quotes if it is `quoted` or needs them."""
     needed = quoted or _SPECIAL.search(field) or delimiter in field
     return b'"' + field.replace(b'"', b'""') + b'"' if needed else field
 
 
 def replace_field(source: Source, row: bytes, column: int, text: str) -> bytes:
-    """Return a row of a table that is settled with another text in a column, counted from 0.
+    """Return a row with a new text in a column, counted from 0; `settle` has found encoding and delimiter.
 
-    A field with quotes keeps them; another one gets them where the text needs them. All other bytes stay; in an encoding
-    whose shifts span fields, such as UTF-7, all other characters.
+    A quoted field stays quoted; another one is quoted if the text needs it. All other bytes stay the same, or in an
+    encoding whose shifts span fields, such as UTF-7, all other characters.
 
     Raises UnicodeEncodeError for a character that the encoding of the table lacks.
     """
@@ -375,6 +375,6 @@ def replace_field(source: Source, row: bytes, column: int, text: str) -> bytes:
 
 
 def _skip_characters(row: bytes, encoding: str, count: int) -> int:
-    """Return where the bytes of the first characters of a row end. O(n log n)."""
+    """Find where the first `count` characters of a row end, in bytes. O(n log n)."""
     decoder = codecs.getincrementaldecoder(encoding)
     return bisect_left(range(len(row)), count, key=lambda end: len(decoder().decode(row[:end])))

@@ -1,7 +1,7 @@
 """Find the documents that inputs name: files, directories, streams and URLs.
 
-A directory becomes one source for each regular file in it, sorted by path. No input is read twice, and each has its own name
-in the output.
+A directory becomes one source for each regular file in it, sorted by path. No input is read twice, and each has a unique
+name in the output.
 """
 
 # Paths stay the strings that the user gave, and a large directory has no Path for each of its files.
@@ -50,7 +50,7 @@ from ndcore.files.sources import (
 
 
 def refuse_overlaps(inputs: Sequence[str]) -> None:
-    """Raise UsageError where an input is given twice or lies inside another: its documents would be read twice.
+    """Raise UsageError if an input is given twice or lies inside another: its documents would be read twice.
 
     Patterns of URLs must be expanded before.
     """
@@ -70,7 +70,7 @@ def refuse_overlaps(inputs: Sequence[str]) -> None:
 
 
 def name_inputs(inputs: Sequence[str]) -> list[str]:
-    """Name each input by the shortest trailing path that tells it from the others and lies below none of them.
+    """Name each input by the end of its path: the shortest one that is unique and not below another name.
 
     >>> name_inputs(["2024/a.jsonl", "2025/a.jsonl", "b.jsonl"])
     ['2024/a.jsonl', '2025/a.jsonl', 'b.jsonl']
@@ -100,7 +100,7 @@ def _split_path(path: str) -> list[str]:
 
 
 def _find_clashes(names: list[tuple[str, ...]]) -> list[int]:
-    """Find the names that are given twice, or of which one lies below another."""
+    """Find the names that occur twice, or that lie below another name."""
     owners: dict[tuple[str, ...], list[int]] = {}
     for i, name in enumerate(names):
         owners.setdefault(name, []).append(i)
@@ -122,23 +122,22 @@ def find(
     inputs: Sequence[str], accept: Collection[str] = (), selection: Selection | None = None, binary: bool = False,
     form: TextForm | None = None,
 ) -> Inputs:
-    """Find the sources that `inputs` name, in the order given; directories are walked and sorted by path.
+    """Find the sources of `inputs`, in the order given; directories are walked and sorted by path.
 
-    Symbolic links to files are followed, links to directories are not (they are listed as ignored). The first bytes of a
-    file tell its format (`recognise`); in directories files that are not text are ignored, and so are indexes of
-    web archives: the archives themselves are read. URLs are read through fsspec:
-    files, directories, and patterns.
+    Symbolic links to files are followed, links to directories are not (they are listed as ignored). The format of a file is
+    recognised by its first bytes (`recognise`). In directories, files that are not text are ignored, and so are indexes of
+    web archives: the archives themselves are read. URLs of files, directories and patterns are read through fsspec.
 
     Parameters
     ----------
     inputs : sequence of str
     accept : collection of str
-        Outputs of ndcore that may be inputs: "sketches" (files of them) and "collection" (directories); each is a source of
-        that kind.
+        Outputs of ndcore that are accepted as inputs: "sketches" (files) and "collection" (directories); each is a source
+        of that kind.
     selection : Selection, optional
         The files of directories to read. None: all but hidden ones.
     binary : bool
-        Files that are not text are documents too: their bytes.
+        Files that are not text are documents too, as bytes.
     form : TextForm, optional
         The encoding and the delimiter of text. None: they are detected.
 
@@ -183,7 +182,7 @@ def _explain_missing(path: str) -> str:
 
 
 def _is_link_loop(path: str) -> bool:
-    """Tell whether links lead from a path back to themselves."""
+    """Tell whether a path is in a loop of links."""
     try:
         Path(path).stat()
     except OSError as error:
@@ -261,7 +260,7 @@ def _add_files(
             result.ignored.append(Ignored(path, "description of a dataset"))
         elif (kind := next(formats_of_files)).binary:
             result.ignored.append(Ignored(path, kind.binary))
-        elif kind.kind == "cdx":  # what it names is in the directory, or elsewhere
+        elif kind.kind == "cdx":  # its archives are in the directory, or elsewhere
             result.ignored.append(Ignored(path, "index of web archives"))
         else:
             result.sources.append(_make_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
@@ -288,14 +287,14 @@ def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selectio
 
 
 def _explain_exclusion(relative: str, selection: Selection) -> str:
-    """Explain from its path why a file of a directory is not read; empty where it is read."""
+    """Explain by its path why a file of a directory is not read; empty if it is read."""
     if not selection.hidden and any(part.startswith(".") for part in relative.split("/")):
         return "hidden file"
     return "" if _is_searched(posixpath.dirname(relative), selection) and selection.reads(relative) else _EXCLUDED
 
 
 def _is_searched(folder: str, selection: Selection) -> bool:
-    """Tell whether a folder is searched: neither it nor a folder around it is excluded or hidden."""
+    """Tell whether a folder is searched: neither it nor a folder above it is excluded or hidden."""
     parts = folder.split("/") if folder else []
     if not selection.hidden and any(part.startswith(".") for part in parts):
         return False
@@ -303,7 +302,7 @@ def _is_searched(folder: str, selection: Selection) -> bool:
 
 
 def _find_descriptions(files: list[str]) -> set[str]:
-    """Find the files that describe Arrow files beside them, as ``save_to_disk`` of Hugging Face's ``datasets`` writes."""
+    """Find the descriptions of Arrow files beside them, as written by ``save_to_disk`` of Hugging Face's ``datasets``."""
     datasets = {posixpath.dirname(file) for file in files if file.endswith(".arrow")}
     splits = {posixpath.dirname(folder) for folder in datasets if folder}
     candidates = {posixpath.join(folder, name) for folder in datasets for name in ("state.json", "dataset_info.json")}

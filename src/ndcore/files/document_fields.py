@@ -28,7 +28,7 @@ class Ids:
 
     def __init__(self, limit: int | None = None) -> None:
         self._text, self._ends, self._is_int = (SpooledColumn(typecode, limit) for typecode in "BqB")
-        self._repeated = 0, 0  # the count, and the number of ids at that time
+        self._repeated = 0, 0  # the count, and the number of ids when it was made
 
     def append(self, value: str | int) -> None:
         """Add one id."""
@@ -92,13 +92,13 @@ class Ids:
             begin = int(stops[-1])
 
     def repeated(self) -> int:
-        """Count the documents with the id of an earlier one (1 and "1" differ). O(n log n), once."""
+        """Count the documents whose id an earlier document has (1 and "1" differ). O(n log n) for the first call."""
         if self._repeated[1] != len(self):
             self._repeated = self._count_repeated(), len(self)
         return self._repeated[0]
 
     def _count_repeated(self) -> int:
-        """Count repeated ids. Ids are compared only where their hashes are equal."""
+        """Count repeated ids, comparing only ids with equal hashes."""
         hashes = np.empty(len(self), np.int64)
         for first, packed in self._iterate_runs():
             hashes[first : first + len(packed)] = list(map(hash, packed.tolist()))
@@ -112,7 +112,7 @@ class Ids:
         return len(suspects) - len(seen)
 
     def are_numbers(self) -> bool:
-        """Tell whether all are integers of 64 bits."""
+        """Tell whether all ids are 64-bit integers."""
         if not self._is_int.values().all():
             return False
         long = np.flatnonzero(np.diff(self._ends.values(), prepend=0) >= LEAST_LONG)
@@ -120,18 +120,18 @@ class Ids:
 
 
 class RankingField:
-    """Values of the field that decides which document of a cluster is kept (``--keep FIELD:desc``).
+    """The values of the field that decides which document of a cluster is kept (``--keep FIELD:desc``).
 
     Numbers, strings or dates, all of one kind. Strings are compared as numbers if all of them are numbers, and as dates if
-    all are dates (see `parsed_date`), else as strings. Documents without the field, or where it is null or blank, come last.
+    all are dates (see `parsed_date`), else as strings. Documents in which the field is missing, null or blank come last.
 
     Attributes
     ----------
     missing : int
         Documents without a value.
     strings : list of str
-        If strings are compared as strings: two of them that are not both numbers or both dates, or the only one. Known
-        after `priorities`.
+        Examples, if strings are compared as strings: two that are not both numbers or both dates, or the only string. Set
+        by `priorities`.
     """
 
     optional, option = True, "--keep FIELD"
@@ -148,7 +148,7 @@ class RankingField:
         self.strings: list[str] = []
 
     def check(self, value: Any) -> None:
-        """Raise RecordError where `value` (None: missing) cannot be ordered among the values before it."""
+        """Raise RecordError if `value` (None: missing) cannot be ordered among the earlier values."""
         if is_missing(value):
             return
         kind = kind_of(value)
@@ -161,7 +161,7 @@ class RankingField:
             )
 
     def append(self, value: Any) -> None:
-        """Add one value, which `check` has passed."""
+        """Add one value, which `check` has accepted."""
         missing = is_missing(value)
         self._kind = self._kind if missing else kind_of(value)
         self.missing += missing
@@ -170,11 +170,11 @@ class RankingField:
     def priorities(self) -> Ints:
         """Return the rank of every document, shape (n,): the smallest is kept first; equal values have the same rank.
 
-        O(n log n). ValueError where no document has a value: there is no such field.
+        O(n log n). Raises ValueError if no document has a value: there is no such field.
         """
         if self._values and self.missing == len(self._values):
             raise ValueError(describe_missing_values(self.field, len(self._values)))
-        values = {value: value for value in self._values if value is not None}  # in their order, each once
+        values = {value: value for value in self._values if value is not None}  # distinct, in their order
         if self._kind == "string":
             values, self.strings = make_comparable(list(values))
         rank, last, latest = {}, -1, None
@@ -187,7 +187,7 @@ class RankingField:
 class GroupingField:
     """Values of a field that groups documents: strings, integers, truth values or dates.
 
-    Documents without the field are rejected: they would be in no group. `option` is the option that asks for the field.
+    Documents without the field are rejected, because they would be in no group. `option` is the option that names the field.
     """
 
     optional = False
@@ -202,17 +202,17 @@ class GroupingField:
         self._codes = array("q")
 
     def check(self, value: Any) -> None:
-        """Raise RecordError where `value` cannot name a group."""
+        """Raise RecordError if `value` cannot name a group."""
         if not isinstance(value, (str, int, datetime.date)):
             raise RecordError(f"the field {self.field!r} is {describe(value)}; {self.option} needs strings or integers")
 
     def append(self, value: Any) -> None:
-        """Add one value, which `check` has passed."""
+        """Add one value, which `check` has accepted."""
         self._codes.append(self._table.setdefault((type(value), value), len(self._table)))
 
     @property
     def values(self) -> list[Any]:
-        """The value of each group, by its number."""
+        """The value of each group, by group number."""
         return [value for _, value in self._table]
 
     def codes(self) -> Ints:
@@ -223,8 +223,8 @@ class GroupingField:
 class PartsField:
     """Values of a field that holds a text, or an array of texts: the parts of a document, which stay in memory.
 
-    A document without the field, or where it is null, has no part. Numbers become text, except fractions: these may have
-    been written with other digits. `option` is the option that asks for the field.
+    A document in which the field is missing or null has no parts. Integers become text; fractions do not, because they may
+    have been written with other digits. `option` is the option that names the field.
     """
 
     optional = True
@@ -238,7 +238,7 @@ class PartsField:
         self.parts: list[list[Text]] = []  # of each document
 
     def check(self, value: Any) -> None:
-        """Raise RecordError where `value` is neither a text nor an array of texts."""
+        """Raise RecordError if `value` is neither a text nor an array of texts."""
         for part in value if isinstance(value, list) else [] if value is None else [value]:
             if not isinstance(part, (str, bytes, int)) or isinstance(part, bool):
                 what = f"holds {describe(part)} in an array" if isinstance(value, list) else f"is {describe(part)}"
@@ -246,13 +246,13 @@ class PartsField:
                                   "them")
 
     def append(self, value: Any) -> None:
-        """Add one value, which `check` has passed."""
+        """Add one value, which `check` has accepted."""
         parts = value if isinstance(value, list) else [] if value is None else [value]
         self.parts.append([part if isinstance(part, (str, bytes)) else str(part) for part in parts])
 
 
 class DecidingFields:
-    """The columns of a run that are filled together: rankings, groupings, parts."""
+    """The columns that a run fills together: rankings, groupings, parts."""
 
     def __init__(self, columns: Sequence[RankingField | GroupingField | PartsField]) -> None:
         self._columns = columns
@@ -267,14 +267,14 @@ class DecidingFields:
             column.clear()
 
     def append(self, values: Sequence[Any]) -> None:
-        """Add the values of one document, in the order of `fields`; RecordError where one of them cannot be used."""
+        """Add the values of one document, in the order of `fields`. Raises RecordError if one of them cannot be used."""
         for column, value in zip(self._columns, values, strict=True):
             column.check(value)
         for column, value in zip(self._columns, values, strict=True):
             column.append(value)
 
     def extend(self, rows: Sequence[Sequence[Any]]) -> dict[int, str]:
-        """Add the values of documents; return the rows that cannot be used, which are not added, and why."""
+        """Add the values of documents; return the rows that cannot be used, which are not added, and the reasons."""
         refused = {}
         for i, values in enumerate(rows):
             try:
@@ -284,7 +284,7 @@ class DecidingFields:
         return refused
 
     def refuse_file(self, path: str, kind: str) -> None:
-        """Raise DocumentError, for a file that is one document without fields, where there are columns."""
+        """Raise DocumentError if a run has columns and a file is one document without fields."""
         for column in self._columns[:1]:
             reason = f"a {kind} file has no field {column.field!r}; {column.option} needs records"
             raise DocumentError(path, None, reason)

@@ -1,4 +1,4 @@
-"""Documents on disk as a corpus that can be read again and again: texts, HTML, records of any format, archives, streams."""
+"""Documents on disk as a corpus that can be read repeatedly: texts, HTML, records of any format, archives, streams."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from ndcore.parallel import read_ahead
 from ndcore.storage.spill import column_limit, temporary_file
 from ndcore.text.inputs import Digested, Extracted, as_bytes, is_by_tags, original_digest
 
-EXTRACTED_LIMIT = 1 << 30  # bytes on the disk
-_DIGEST = 16  # bytes, before a text that was extracted
-_LARGE = 1 << 20  # bytes of a file that a second thread reads
+EXTRACTED_LIMIT = 1 << 30  # bytes on disk
+_DIGEST = 16  # bytes of the digest before an extracted text
+_LARGE = 1 << 20  # bytes of a file from which on a second thread reads it
 
 
 class ExtractedTexts:
-    """Stores extracted texts by position, with the digests of their originals; 17 bytes of memory each.
+    """A store of extracted texts by position, with the digests of their originals; 17 bytes of memory each.
 
-    Texts after the first EXTRACTED_LIMIT bytes, or after the first for which the disk has no room, are not stored: they are
-    extracted again when they are needed.
+    Texts beyond EXTRACTED_LIMIT bytes, or after the disk was full, are not stored: they are extracted again when they are
+    needed.
     """
 
     def __init__(self) -> None:
@@ -48,12 +48,12 @@ class ExtractedTexts:
         self._full = False
 
     def append(self, position: int, text: Text, costly: bool = False) -> bool:
-        """Store an extracted text, or any other `costly` one, while there is room; positions ascend.
+        """Store an extracted or otherwise `costly` text while there is room; positions ascend.
 
         Returns
         -------
         bool
-            The requested part of its page is missing (`Extracted`).
+            Whether the requested part of its page is missing (`Extracted`).
         """
         if (costly or isinstance(text, Extracted)) and not self._full:
             self._store(position, text)
@@ -86,7 +86,7 @@ class ExtractedTexts:
         self._file, self._full = None, True
 
     def records(self, positions: Ints) -> Iterator[tuple[int, Record]] | None:
-        """Return (position, its text as a Record) of documents, read one by one; None unless all are stored."""
+        """Return an iterator of (position, text as a Record) for documents, read one by one; None unless all are stored."""
         if self._file is None or not self._positions:
             return None
         try:
@@ -116,7 +116,7 @@ Located = tuple[int, Record] | tuple[Ints, Block]  # a document with its positio
 
 
 class FileDocuments:
-    """The documents of some files, as ``near_duplicates`` reads them: every pass the same, in the same order.
+    """The documents of some files, in the form that ``near_duplicates`` reads: each pass yields the same, in the same order.
 
     The first complete pass collects the id, the place and the requested fields of each document for later steps.
 
@@ -137,15 +137,15 @@ class FileDocuments:
     by, one_per : Grouping or None
         Collect the fields that group documents.
     parts : sequence of PartsField
-        Collect the fields whose texts are parts of documents. Given, `text_field` is not read, and texts are empty.
+        Collect the fields whose texts are parts of documents. If given, `text_field` is not read, and texts are empty.
     on_error : {"stop", "skip"}
         Raise DocumentError at the first document that cannot be read, or list it in `rejected` and go on.
     annotate : bool
-        Refuse records that have a field already which annotation adds.
+        Refuse records that already have a field that annotation adds.
     fast : bool
-        Read as `JsonLines` does with ``fast``. Results do not depend on it.
+        As for `JsonLines`. Results do not depend on it.
     html : {"page", "main"} or None
-        The text of HTML: the whole page, or its main content (the whole page where that has no word). Given, the texts of
+        The text of HTML: the whole page, or its main content (the whole page if that has no word). If given, the texts of
         records are HTML too. None: they are not, and HTML files and archives are read as whole pages.
     include, exclude : sequences of str
         Patterns of files in directories to read, and not to read (see `Selection`).
@@ -155,9 +155,9 @@ class FileDocuments:
         Processes that extract the text of much HTML (see `HtmlWorkers`), and threads that compress what is written; None:
         one for each CPU.
     memory_limit : int, optional
-        Bytes. Given, ids, places and line offsets of many documents go to temporary files.
+        Bytes. If given, ids, places and line offsets of many documents go to temporary files.
     form : TextForm, optional
-        Where `inputs` are paths: the encoding and the delimiter of text. None: they are detected.
+        The encoding and the delimiter of text, if `inputs` are paths. None: they are detected.
     told : callable, optional
         Called with the sources when the documents are closed, to report how they were read.
     named_by : (str, str)
@@ -180,7 +180,7 @@ class FileDocuments:
     without_main : int
         Pages in which no main content was found, so that they are read as whole pages.
     by_tags : array of int
-        Positions of the pages that no parser read, because it would take too long (see `html_reader`).
+        Positions of the pages that were read by their tags alone, because parsing would take too long (see `html_reader`).
     """
 
     def __init__(
@@ -258,7 +258,7 @@ class FileDocuments:
             self._told = None
 
     def __len__(self) -> int:
-        """Count the documents without the rejected ones. Reads everything if no pass has been made yet."""
+        """Count the documents that were not rejected. Reads everything if no pass has been made yet."""
         self.scan()
         return len(self.ids)
 
@@ -269,7 +269,7 @@ class FileDocuments:
 
     @property
     def random_access(self) -> bool:
-        """Whether every document can be read again alone: all are lines of files that are not compressed, and no HTML."""
+        """Whether each document can be read alone again: all are lines of uncompressed files, and none is HTML."""
         return not self._html and all(
             source.kind == "jsonl" and source.location and not source.stored for source in self.sources
         )
@@ -280,7 +280,7 @@ class FileDocuments:
         return sum(self._blanks)
 
     def spool(self) -> None:
-        """Copy streams to temporary files now, which the first pass does otherwise. Raises as `gather_batches` does."""
+        """Copy streams to temporary files now rather than in the first pass. Raises as `gather_batches` does."""
         for source in self.sources:
             try:
                 self._open(source)
@@ -300,7 +300,7 @@ class FileDocuments:
 
     @property
     def text_bytes(self) -> int | None:
-        """Approximate bytes of text: the size of all files as stored; None where no size is known."""
+        """Approximate bytes of text: the size of all files as stored; None if no size is known."""
         return sum(get_sizes(self.sources)) or None
 
     def span(self, index: int) -> range:
@@ -325,7 +325,7 @@ class FileDocuments:
 
     @property
     def decoded_already(self) -> int:
-        """Documents in archives whose payload does not have the coding that its headers name."""
+        """The number of documents in archives whose payload does not have the coding that its headers name."""
         return sum(contents.kinds[MISNAMED] for contents in self._contents.values())
 
     def place(self, position: int) -> Place:
@@ -345,7 +345,7 @@ class FileDocuments:
         return self._places.saved([source.path for source in self.sources], counts)
 
     def own_id(self, position: int) -> str | int | None:
-        """Return the id that a document has in its file; None where ndcore made it from file and line. O(log files)."""
+        """Return the id that a document has in its file; None if ndcore made it from file and line. O(log files)."""
         return self.place(position).own_id(self.ids[position], self._source(position).label)
 
     def _source(self, position: int) -> Source:
@@ -353,15 +353,15 @@ class FileDocuments:
         return self.sources[min(bisect_right(self._firsts, position), len(self.sources)) - 1]
 
     def is_rejected(self, index: int, number: int | None) -> bool:
-        """Tell whether the first pass left out line or row `number` of ``sources[index]``."""
+        """Tell whether the first pass rejected line or row `number` of ``sources[index]``."""
         return number in self._rejected_numbers.get(index, ())
 
     def rejected_numbers(self, index: int) -> list[int]:
-        """Return the lines, rows or records of ``sources[index]`` that the first pass left out, in order."""
+        """List the lines, rows or records of ``sources[index]`` that the first pass rejected, in order."""
         return sorted(number for number in self._rejected_numbers.get(index, ()) if number is not None)
 
     def is_left_out(self, index: int) -> bool:
-        """Tell whether ``sources[index]`` as a whole was rejected or passed over."""
+        """Tell whether ``sources[index]`` as a whole was rejected or skipped."""
         return index in self._passed_over or self.is_rejected(index, None)
 
     def batches(self) -> Iterator[Sequence[Text]]:
@@ -380,12 +380,12 @@ class FileDocuments:
         self._complete = True
 
     def selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
-        """Yield (positions, texts) of the wanted documents, in batches as of `gather_batches`.
+        """Yield (positions, texts) of the wanted documents, in batches like `gather_batches`.
 
-        Lines of JSONL files that are not wanted are not parsed; where the file is not compressed, they are not read. Row
+        Unwanted lines of JSONL files are not parsed, and in uncompressed files they are not read. Row
         groups without a wanted row are not read.
         Texts of HTML and of archives are read from the store of the first pass, with the digests of their originals.
-        Makes the first pass before, unless it has been made.
+        Makes the first pass first, unless it has been made.
         """
         self.scan()
         records = (pair for index in range(len(self.sources)) for pair in self._read_again(index, wanted))
@@ -482,13 +482,13 @@ class FileDocuments:
         return Wanted(numbers[mask], NOWHERE, NOWHERE)
 
     def _refuse_known(self) -> None:
-        """Raise DocumentError, before anything is read, for a file whose first bytes show that it cannot be read."""
+        """Raise DocumentError, before any document is read, for a file whose first bytes show that it cannot be read."""
         for source in self.sources:
             if source.problem and not self._skip:
                 raise DocumentError(source.path, None, f"{source.problem}; or leave it out: --exclude, or --on-error skip")
 
     def _open(self, source: Source) -> None:
-        """Copy a stream to a file; raise DocumentError where its first bytes show that it cannot be read."""
+        """Copy a stream to a file; raise DocumentError if its first bytes show that it cannot be read."""
         is_stream, kind, compression = not source.location, source.kind, source.compression
         copy_stream(source, self._work)
         if source.problem:
@@ -499,7 +499,7 @@ class FileDocuments:
                 source.name = name
 
     def _collect(self, source: Source, index: int, record: Record) -> bool:
-        """Collect id, place and fields of a document; False where its fields cannot be used, so that it is rejected."""
+        """Collect the id, place and fields of a document; False if it is rejected because its fields cannot be used."""
         try:
             self._columns.append(record.values)
         except RecordError as error:
@@ -533,12 +533,12 @@ class FileDocuments:
             self.by_tags.append(position)
 
     def _reject(self, index: int, error: DocumentError) -> None:
-        """Raise the error, or record it where errors are skipped."""
+        """Raise the error, or record it if errors are skipped."""
         if not self._skip:
             raise error
         self.rejected.append(Rejected(error.path, error.number, error.reason))
         self._rejected_numbers.setdefault(index, set()).add(error.number)
 
     def check_unchanged(self, index: int) -> None:
-        """Raise DocumentError where the file of ``sources[index]`` has changed since it was first read."""
+        """Raise DocumentError if the file of ``sources[index]`` has changed since it was first read."""
         self._stamps.check(index, self.sources[index])

@@ -1,7 +1,7 @@
-"""Write the inputs again below ``cleaned/``, with other texts in some documents, each in its own format and compression.
+"""Write copies of the inputs below ``cleaned/``, with new texts in some documents, in the original format and compression.
 
-Only the text of a record changes. Documents whose text has no place of its own in their file, such as pages of HTML, pages
-in web archives, and mail, become JSON lines in ``cleaned.jsonl``.
+Only the text of a record changes. Documents whose text is not a separate part of their file, such as HTML pages, pages in
+web archives, and mail, become JSON lines in ``cleaned.jsonl``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from ndcore.progress import Progress
 from ndcore.text.inputs import as_bytes
 
 FOLDER, OTHERS = "cleaned", "cleaned.jsonl"
-EDITABLE = (*RECORDS, "text")  # kinds of files that are written in their own format
+EDITABLE = (*RECORDS, "text")  # kinds of files that are written in their original format
 
 
 def write_edited(output: OutputDirectory, documents: FileDocuments, kept: Bools, edited: Edited, report: Progress) -> int:
-    """Write every input with its kept documents only, some of them with new texts, in its own format below ``cleaned/``.
+    """Write every input with its kept documents only, some of them with new texts, in its format below ``cleaned/``.
 
     A file without a new text is written as `write_kept` writes it.
 
@@ -49,7 +49,7 @@ def write_edited(output: OutputDirectory, documents: FileDocuments, kept: Bools,
     kept : bool array, shape (n,)
         Whether each document is written.
     report : Progress
-        Is called with "writing", the number of documents that are done, and n.
+        Called with "writing", the number of documents done, and n.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def _edit_line(documents: FileDocuments, edited: Edited, position: int, line: by
 
 
 def _edit_row(documents: FileDocuments, source: Source, column: int, edited: Edited, position: int, row: bytes) -> bytes:
-    """Return a row of a table with its new text in a column. The text of HTML may have characters that its bytes lack."""
+    """Return a row of a table with its new text in a column. HTML may have characters that its encoding lacks."""
     try:
         return replace_field(source, row, column, str(edited.text(position)))
     except UnicodeEncodeError as error:
@@ -129,7 +129,7 @@ def _edit_row(documents: FileDocuments, source: Source, column: int, edited: Edi
 
 
 def _encode_text(source: Source, text: Text) -> bytes:
-    """Encode a text as its file is encoded, with the byte order mark of the file, if it has one."""
+    """Encode a text in the encoding of its file, with the byte order mark of the file if it has one."""
     if isinstance(text, bytes):
         return text
     encoding = source.encoding

@@ -30,7 +30,7 @@ class DocumentError(ValueError):
 
 
 class Rejected(NamedTuple):
-    """A document left out: where it is and why. `number` is its line, row or record, None for a whole file."""
+    """A rejected document: where it is, and the reason. `number` is its line, row or record, None for a whole file."""
 
     path: str
     number: int | None

@@ -1,6 +1,6 @@
 """Parse the dates in fields of records, and order the values of ``--keep FIELD``.
 
-Values are ordered as numbers, as dates, or as strings, which count as numbers or dates where all of them are.
+Values are ordered as numbers, as dates, or as strings; strings count as numbers, or as dates, if all of them are.
 
 For engines that sort columns of one type, `sort_keys` turns numbers and dates into byte strings with the same order.
 """
@@ -22,8 +22,8 @@ ACCEPTED = ("ISO 8601 (2024-05-01, 2024-05-01T10:00:00Z), a month (2024-05), RFC
             "YYYYMMDDhhmmss, or seconds since 1970")
 
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
-_STAMP = re.compile(r"[0-9]{14}")  # in ARC files and in indexes of archives
-_SECONDS = re.compile(r"-?[0-9]{9,11}(?:\.[0-9]+)?")  # fewer digits are a year or a day
+_STAMP = re.compile(r"[0-9]{14}")  # dates in ARC files and in indexes of archives
+_SECONDS = re.compile(r"-?[0-9]{9,11}(?:\.[0-9]+)?")  # seconds since 1970; fewer digits are a year or a day
 # RFC 2822, §3.3, with the comment that follows many zones.
 _MAIL = re.compile(r"(?:[A-Za-z]{3}, *)?[0-9]{1,2} +[A-Za-z]{3} +[0-9]{4} +[0-9]{2}:[0-9]{2}(?::[0-9]{2})? +"
                    r"(?:[+-][0-9]{4}|[A-Z]{1,4})(?: *\([A-Za-z ]{1,40}\))?")
@@ -31,7 +31,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def parse_date(value: Any) -> datetime.datetime:
-    """Convert a date to one with a zone; UTC is assumed where it names none.
+    """Convert a date to one with a time zone; UTC is assumed if it names none.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def parse_date(value: Any) -> datetime.datetime:
 
 
 def _convert_date(value: Any) -> datetime.datetime | None:
-    """Convert a date; None, ValueError or OverflowError where it is not one."""
+    """Convert a date; None, ValueError or OverflowError if it is not a date."""
     if isinstance(value, str):
         return _parse_text(value.strip())
     if isinstance(value, datetime.datetime):
@@ -85,16 +85,16 @@ def _convert_to_utc(date: datetime.datetime) -> datetime.datetime:
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
 _INVERTED = bytes(255 - byte for byte in range(256))
 _FIRST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
-_MIDDLE = 1 << 63  # of exponents
+_MIDDLE = 1 << 63  # the middle of the range of exponents
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is missing: null, or a blank string, as an empty cell of CSV."""
+    """Tell whether a value is missing: null, or a blank string such as an empty cell of CSV."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def make_comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Map each text to its sort key: a number, a date or itself; return also examples of why it is itself."""
+    """Map each text to its sort key: a number, a date or itself; return also examples of texts that are neither."""
     first: dict[str, str] = {}
     for name, convert in (("number", _parse_number), ("date", parse_date)):
         keys = {}
@@ -111,14 +111,14 @@ def make_comparable(texts: list[str]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _parse_number(text: str) -> Decimal:
-    """Convert a decimal number. RecordError where it is not one."""
+    """Convert a decimal number. Raises RecordError if it is not one."""
     if not _NUMBER.fullmatch(text):
         raise RecordError(f"{describe(text)} is not a number")
     return Decimal(text.strip())
 
 
 def kind_of(value: Any) -> str:
-    """Name the kind of a value for ordering; empty where it cannot be ordered."""
+    """Name the kind of a value for ordering; empty if it cannot be ordered."""
     if isinstance(value, (bool, int, float)):
         return "" if isinstance(value, float) and math.isnan(value) else "number"
     if isinstance(value, str):
@@ -129,12 +129,12 @@ def kind_of(value: Any) -> str:
 
 
 class SortKeys(NamedTuple):
-    """Sort keys of a value. A missing value has None for all.
+    """The sort keys of a value. All are None for a missing value.
 
     Attributes
     ----------
     kind : str or None
-        As `kind_of` names it.
+        As returned by `kind_of`.
     number, date : bytes or None
         For a number or date, and for a string that is one.
     text : bytes or None
@@ -148,7 +148,7 @@ class SortKeys(NamedTuple):
 
 
 def sort_keys(value: Any) -> SortKeys:
-    """Return the keys of a value. RecordError where it cannot be ordered."""
+    """Return the keys of a value. Raises RecordError if it cannot be ordered."""
     if is_missing(value):
         return SortKeys()
     kind = kind_of(value)
@@ -167,7 +167,7 @@ def sort_keys(value: Any) -> SortKeys:
 
 
 def _make_number_key(number: Decimal) -> bytes:
-    """Return bytes that sort as numbers do: the sign, the place of the first digit, the digits."""
+    """Make bytes that sort like numbers: the sign, the exponent of the first digit, the digits."""
     if not number:
         return b"\1"
     if number.is_infinite():
@@ -178,7 +178,7 @@ def _make_number_key(number: Decimal) -> bytes:
 
 
 def _make_date_key(value: Any) -> bytes:
-    """Return bytes that sort as dates do. RecordError if the value is not a date."""
+    """Make bytes that sort like dates. Raises RecordError if the value is not a date."""
     return ((parse_date(value) - _FIRST) // datetime.timedelta(microseconds=1)).to_bytes(8, "big")
 
 

@@ -1,4 +1,4 @@
-"""Read the file of a source, compressed or not, by lines or as a whole, and notice when it changes between two passes.
+"""Read the file of a source, compressed or not, by lines or as a whole, and detect changes between two passes.
 
 Damage becomes a DocumentError.
 """
@@ -25,11 +25,11 @@ from ndcore.parallel import cut
 
 _BUFFER = 1 << 20
 _PACKED = 1 << 16  # compressed bytes
-_PIECE = 1 << 16  # bytes that are cut into lines at a time, and what most texts have at most
+_PIECE = 1 << 16  # bytes that are split into lines at a time; most texts are shorter
 
 
 class _Counted(io.FileIO):
-    """A file that counts in its source the bytes that were read."""
+    """A file that adds the bytes read to the count of its source."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.location, "rb")
@@ -43,20 +43,20 @@ class _Counted(io.FileIO):
 
 
 def open_counted(source: Source) -> io.BufferedReader:
-    """Open the file of `source` as it is stored; ``source.seen`` counts the bytes read. Raises OSError."""
+    """Open the file of `source` without decompressing it; ``source.seen`` counts the bytes read. Raises OSError."""
     return io.BufferedReader(_Counted(source), _PACKED if source.stored else _BUFFER)
 
 
 @contextlib.contextmanager
 def open_reader(source: Source) -> Iterator[io.BufferedReader]:
-    """Open `source` to read its decompressed bytes, without a copy where it lies. Raises OSError and DocumentError."""
+    """Open `source` in place, without a copy, to read its decompressed bytes. Raises OSError and DocumentError."""
     with open_remote(source.path, _BUFFER) if source.is_remote else open_counted(source) as file:
         yield open_decompressed(file, source.stored, source.path) if source.stored else file
 
 
 @contextlib.contextmanager
 def open_source(source: Source, number: Callable[[], int] | None = None, what: str = "") -> Iterator[io.BufferedReader]:
-    """Open `source` as `open_reader`; errors while it is read become DocumentErrors.
+    """Open `source` like `open_reader`; errors while it is read become DocumentErrors.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def open_source(source: Source, number: Callable[[], int] | None = None, what: s
 
 
 class LineRange(NamedTuple):
-    """The lines that begin in a range of a file that is not compressed, in UTF-8: at least one.
+    """The lines, at least one, that begin in a range of an uncompressed UTF-8 file.
 
     Attributes
     ----------
     start : int
         Offset of the first byte of the range.
     number : int
-        Of the first line, counted from 1.
+        The number of the first line, counted from 1.
     lines : int
     """
 
@@ -97,7 +97,7 @@ class LineRange(NamedTuple):
 
 
 def count_lines(source: Source, start: int, stop: int) -> int:
-    """Count the lines that begin in the bytes from `start` to `stop` of a file that is not compressed, in UTF-8.
+    """Count the lines that begin in the bytes from `start` to `stop` of an uncompressed UTF-8 file.
 
     A line begins at the beginning of the file, and after each LF that is not its last byte. `stop` is at most its size.
 
@@ -115,21 +115,21 @@ def count_lines(source: Source, start: int, stop: int) -> int:
 
 
 def read_spans(source: Source, starts: Ints, ends: Ints) -> Iterator[tuple[slice, bytes]]:
-    """Yield ascending spans of a decompressed file, about 1 MiB at a time: which of them, and the bytes from the first to
-    the last.
+    """Yield ascending spans of a decompressed file, about 1 MiB at a time: the slice of the spans, and the bytes from the
+    first to the last of them.
 
     Raises
     ------
     DocumentError
         The file cannot be read, is damaged, or ends before the last span.
     """
-    at, held = 0, b""  # bytes that were read already, and their offset
+    at, held = 0, b""  # the offset of the bytes already read, and these bytes
     with open_source(source) as stream:
         for which in cut(ends - starts, _BUFFER):
             start, end = int(starts[which.start]), int(ends[which.stop - 1])
             parts, size = [held], len(held)
             while at + size < end:
-                if at + size <= start:  # of lines between the spans
+                if at + size <= start:  # these bytes lie between the spans
                     at, parts, size = at + size, [], 0
                 if not (data := stream.read1(_PIECE)):
                     raise DocumentError(source.path, None, f"ends at byte {at + size:,}, and had {end:,} before")
@@ -141,12 +141,10 @@ def read_spans(source: Source, starts: Ints, ends: Ints) -> Iterator[tuple[slice
 
 
 def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield number (from 1) and bytes of each line, its newline included. Lines end at LF and nowhere else.
+    """Yield number (from 1) and bytes of each line, its newline included. Lines end only at LF.
 
-    With `within` only these lines are read.
-
-    LF is what ``source.encoding`` writes for it (UTF-8 if that is empty), as a whole unit of UTF-16 or UTF-32. A line longer
-    than ``source.longest`` is skipped, and a TooLong is yielded for it.
+    With `within`, only these lines are read. LF is encoded in ``source.encoding`` (UTF-8 if that is empty), as a whole code
+    unit in UTF-16 or UTF-32. A line longer than ``source.longest`` is skipped, and a TooLong is yielded for it.
 
     Raises
     ------
@@ -169,7 +167,7 @@ def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tupl
             for part in ended:
                 if line or len(part) % len(end):
                     line += part + end
-                    if len(line) % len(end):  # the bytes of LF, but of two units
+                    if len(line) % len(end):  # the bytes of LF, but from two code units
                         continue
                     whole = bytes(line)
                     line.clear()
@@ -194,7 +192,7 @@ def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tupl
 
 
 def _seek_line(stream: io.BufferedReader, start: int) -> None:
-    """Go to the first line that begins at `start` or behind it, in pieces of bounded size."""
+    """Seek the first line that begins at `start` or later, in pieces of bounded size."""
     stream.seek(max(start - 1, 0))
     while start and (data := stream.readline(_PIECE)) and not data.endswith(b"\n"):
         pass
@@ -209,7 +207,7 @@ def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
 def read_whole(source: Source) -> bytes:
     """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
     with open_source(source) as stream:
-        data = stream.read(_PIECE)  # to ask for more at once takes the memory of it
+        data = stream.read(_PIECE)  # requesting more at once would allocate it
         if len(data) == _PIECE:
             data += stream.read(max(0, source.longest + 1 - _PIECE))
     if len(data) > source.longest:
@@ -218,9 +216,9 @@ def read_whole(source: Source) -> bytes:
 
 
 class FileState(NamedTuple):
-    """What tells that a file has changed: its size, and its time and place on the disk, or what the place of a URL tells.
+    """The state by which a change of a file shows: its size, and its time and inode, or what the server of a URL reports.
 
-    The size is None where the place of a URL does not tell it.
+    The size is None if the server of a URL does not report it.
     """
 
     size: int | None
@@ -228,7 +226,7 @@ class FileState(NamedTuple):
 
 
 def state_of(source: Source) -> FileState:
-    """Read the state of a file; on other machines the same file has the same. Raises DocumentError."""
+    """Read the state of a file, which is the same on other machines with the file. Raises DocumentError."""
     if source.is_remote:
         return FileState(*read_state(source.path))
     status = _status_of(source)
@@ -236,7 +234,7 @@ def state_of(source: Source) -> FileState:
 
 
 def refuse_change(source: Source, before: FileState, now: FileState) -> None:
-    """Raise DocumentError where the state of a file is another one than before."""
+    """Raise DocumentError if the state of a file has changed."""
     if before != now:
         sizes = f"from {before.size} to {now.size} bytes"
         change = sizes if before.size != now.size else "its date or its place on the disk"
@@ -252,11 +250,11 @@ def _status_of(source: Source) -> os.stat_result:
         raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
-_UNREAD = -1  # in place of the inode
+_UNREAD = -1  # stands for the inode of an unread file
 
 
 class FileStamps:
-    """Records size, modification time and inode of `count` files when they are first read; 24 bytes each."""
+    """The size, modification time and inode of `count` files when they were first read; 24 bytes each."""
 
     def __init__(self, count: int) -> None:
         self._stamps = array("q", [0, 0, _UNREAD]) * count
@@ -266,11 +264,11 @@ class FileStamps:
         return self._stamps[3 * index + 2] != _UNREAD
 
     def size(self, index: int) -> int:
-        """Return the bytes of file `index` when it was first read; 0 before."""
+        """Return the size of file `index`, in bytes, when it was first read; 0 before."""
         return self._stamps[3 * index]
 
     def check(self, index: int, source: Source) -> None:
-        """Record the state of file `index` in the first call; later raise DocumentError if it has changed."""
+        """Record the state of file `index` on the first call; later, raise DocumentError if it has changed."""
         status, at, stamps = _status_of(source), 3 * index, self._stamps
         now = status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)
         before = stamps[at], stamps[at + 1], stamps[at + 2]

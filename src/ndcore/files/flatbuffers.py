@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 
 class Flatbuffer:
-    """A flatbuffer: tables with numbered fields. Places are offsets in its bytes.
+    """A flatbuffer: tables with numbered fields. Places are offsets into its bytes.
 
     Attributes
     ----------
     root : int
-        The place of its first table.
+        The place of the root table.
 
     Raises
     ------
     struct.error
-        From all methods: something lies outside the bytes.
+        Raised by all methods if an offset leads outside the bytes.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -25,7 +25,7 @@ class Flatbuffer:
         self.root = self.follow(0)
 
     def field(self, table: int, index: int) -> int:
-        """Find a field of a table; 0 where it is absent."""
+        """Find a field of a table; 0 if it is absent."""
         vtable = table - self._read("<i", table)
         if 4 + 2 * index >= self._read("<H", vtable):
             return 0
@@ -42,22 +42,22 @@ class Flatbuffer:
         return self._read(form, place) if place else default
 
     def table(self, table: int, index: int) -> int:
-        """Find the table that a field refers to; 0 where the field is absent."""
+        """Find the table that a field refers to; 0 if the field is absent."""
         place = self.field(table, index)
         return self.follow(place) if place else 0
 
     def tables(self, table: int, index: int) -> Iterator[int]:
-        """Yield the tables of the vector in a field, none where the field is absent."""
+        """Yield the tables of the vector in a field, none if the field is absent."""
         vector = self.table(table, index)
         for number in range(self._read("<I", vector) if vector else 0):
             yield self.follow(vector + 4 + 4 * number)
 
     def text(self, table: int, index: int) -> bytes:
-        """Return the string in a field of a table, empty where the field is absent."""
+        """Return the string in a field of a table, empty if the field is absent."""
         return self._content(table, index, 1)
 
     def rows(self, table: int, index: int, form: str) -> list[tuple[int, ...]]:
-        """Return the structs of the vector in a field, none where the field is absent."""
+        """Return the structs of the vector in a field, none if the field is absent."""
         return list(struct.iter_unpack(form, self._content(table, index, struct.calcsize(form))))
 
     def _content(self, table: int, index: int, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Recognise the format of an input file by its first bytes, and by its name where the bytes leave it open."""
+"""Recognise the format of an input file by its first bytes, or by its name if the bytes do not determine it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ndcore.files.errors import DocumentError
 from ndcore.files.text_encoding import UTF8_MARK, detect_wide_encoding, find_marked_encoding, remove_mark
 
 HEAD = 1 << 13  # decompressed bytes that are examined
-_LONGEST_HEAD = 1 << 20  # compressed bytes that hold them (a block of bzip2 has 900,000), or bytes of a line of JSON
+_LONGEST_HEAD = 1 << 20  # compressed bytes read to get these (a block of bzip2 has 900,000), or bytes of a line of JSON
 _KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -36,13 +36,13 @@ _KINDS = {
     ".mbox": "mbox",
 }
 WHOLE = ("text", "html", "mail")  # kinds of files that are one document
-BARE = ("text", "html")  # of these, documents without fields
+BARE = ("text", "html")  # the ones without fields
 ARCHIVED = ("archive", "cdx")  # kinds of files whose documents are pages of web archives
 COLUMNAR = ("parquet", "arrow")
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 RECORDS = ("jsonl", "json", "object", *DELIMITERS, *COLUMNAR)  # kinds of records with fields of any name
 
-_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # none that texts use
+_CONTROLS = bytes(sorted({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1a\x1b")))  # control characters that texts do not use
 _CONTROLS_AMONG = 32  # a file is binary where more than one byte in 32 is a control character
 _HTML = re.compile(rb"(?:<\?xml[^>]*>)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
 _ARRAY = re.compile(rb"\[\s*(?:[{\]]|\Z)")
@@ -147,11 +147,11 @@ class Format(NamedTuple):
     compression : str
         Empty or a key of `COMPRESSIONS`.
     encoding : str
-        The encoding of text and tables where a byte order mark, the user, or NULs at every second byte name it.
+        The encoding of text and tables if a byte order mark, the user, or NULs at every second byte determine it.
     problem : str
-        Why it cannot be read, where the first bytes tell; else empty.
+        The reason why it cannot be read, if the first bytes show it; else empty.
     binary : str
-        What it seems to be, if it is not text; else empty.
+        What the file seems to be, if it is not text; else empty.
     """
 
     kind: str
@@ -205,9 +205,9 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     file : binary file
         At its beginning, and seekable.
     default : str
-        The kind where neither name nor bytes tell it.
+        The kind if neither the name nor the bytes determine it.
     encoding : str
-        The encoding that the user named for text and tables; a byte order mark comes first.
+        The encoding that the user named for text and tables; a byte order mark takes precedence.
     """
     named, ending = guess_from_name(name)
     raw = file.read(HEAD)
@@ -223,7 +223,7 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     if head is None:  # nothing can be decompressed
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
-    # A name without the suffix of its compression tells nothing about the data.
+    # The rest of a name without the suffix of its compression says nothing about the data.
     file_format = _recognise_content("" if untold else name, head, default, encoding)
     if file_format.kind == "object":
         more = _read_beginning(file, compression, _LONGEST_HEAD, name) or head
@@ -238,7 +238,7 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
 
 
 def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) -> bytes | None:
-    """Return the first `count` decompressed bytes, or fewer; None where nothing can be decompressed."""
+    """Return the first `count` decompressed bytes, or fewer; None if nothing can be decompressed."""
     file.seek(0)
     if not compression:
         return file.read(count)
@@ -253,7 +253,7 @@ def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) ->
 
 
 def _recognise_content(name: str, head: bytes, default: str, named: str) -> Format:
-    """Recognise decompressed data; "object" where more data must tell JSON Lines from one object."""
+    """Recognise decompressed data; "object" if more data are needed to tell JSON Lines from one object."""
     kind, _ = guess_from_name(name)
     if head.startswith(b"PAR1"):
         return Format("parquet")
@@ -290,7 +290,7 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
 
 
 def _recognise_text(name: str, kind: str, head: bytes, default: str) -> Format:
-    """Recognise text whose name says JSON or nothing. Without a suffix the bytes decide."""
+    """Recognise text whose name has a suffix of JSON or none. Without a suffix the bytes decide."""
     body = remove_mark(head).lstrip(b" \t\r\n")
     if not kind and default == "text" and _get_suffix(_strip_compression(name)):
         return Format("text")
@@ -314,7 +314,7 @@ def _recognise_text(name: str, kind: str, head: bytes, default: str) -> Format:
 
 
 def _can_be_mail(name: str) -> bool:
-    """Tell whether a name leaves the format open: it has no suffix, or it is of a folder of a Maildir."""
+    """Tell whether a name allows mail: it has no suffix, or is in a folder of a Maildir."""
     return not _get_suffix(_strip_compression(name)) or name.split("/")[-2:-1] in (["cur"], ["new"], ["tmp"])
 
 
@@ -331,7 +331,7 @@ def _strip_compression(name: str) -> str:
 
 
 def _tell_lines_from_object(head: bytes, named: str) -> str:
-    """Tell JSONL, JSON that spans lines, and text (where the name has no suffix) apart; all begin with an object."""
+    """Tell JSONL, JSON that spans lines, and text (if the name has no suffix) apart; all begin with an object."""
     first, newline, rest = remove_mark(head).lstrip(b" \t\r\n").partition(b"\n")
     try:
         whole = isinstance(json.loads(first), dict)
@@ -388,7 +388,7 @@ def _name_zip(head: bytes) -> str:
 
 
 def _check_controls(head: bytes) -> str:
-    """Return UNKNOWN where the bytes are not text: a NUL, or many other control characters; else an empty string."""
+    """Return UNKNOWN if the bytes are not text, for a NUL or many other control characters; else an empty string."""
     part = head[:HEAD]
     controls = len(part) - len(part.translate(None, _CONTROLS))
     return UNKNOWN if b"\0" in part or controls * _CONTROLS_AMONG > len(part) else ""

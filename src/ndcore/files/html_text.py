@@ -1,8 +1,7 @@
 """The text of HTML, as resiliparse extracts it.
 
 HTML Living Standard, https://html.spec.whatwg.org; Encoding Standard, https://encoding.spec.whatwg.org. Nothing is refused:
-bytes that are not in the encoding become U+FFFD. A page on which a parser would have too much work is read by its tags
-alone.
+bytes that are not in the encoding become U+FFFD. A page that would take a parser too long is read by its tags alone.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from ndcore.files.text_encoding import decide_encoding
 from ndcore.text.inputs import Extracted
 from ndcore.text.shingling import Shingling
 
-MOST_WORK = 20_000_000  # of `parsing_work`; resiliparse 2.0.1 takes about a second for it
+MOST_WORK = 20_000_000  # units of `parsing_work`; resiliparse 2.0.1 takes about a second for it
 _LONG_NUMBER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
 
 
 def make_html_reader(path: str, part: str) -> Callable[[str | bytes, str | None], Extracted]:
-    """Make a function from (HTML, charset named by its sender or None) to the text.
+    """Make a function that extracts the text from (HTML, charset named by its sender or None).
 
-    Where the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``. Where a parser
-    would have more than MOST_WORK, it is the text between the tags, marked by ``by_tags``.
+    If the main content has no word (of `Shingling`), the text is the whole page, marked by ``fell_back``. If a parser would
+    need more than MOST_WORK, it is the text between the tags, marked by ``by_tags``.
 
     Parameters
     ----------
     path : str
         The file to read, for messages.
     part : {"page", "main"}
-        The whole page, or its main content in the view of resiliparse.
+        The whole page, or its main content according to resiliparse.
 
     Raises
     ------
@@ -72,8 +71,8 @@ def _unescape(text: bytes) -> str:
 def decode_html(data: bytes, charset: str | None) -> str:
     """Decode HTML; bytes that are not in the encoding become U+FFFD.
 
-    A byte order mark decides, then `charset`, then what `decide_encoding` detects: whether the bytes are UTF-8 before the
-    ``meta`` element. (Browsers ask ``meta`` earlier; they misread pages in UTF-8 that name another encoding.)
+    A byte order mark decides, then `charset`, then `decide_encoding`, which tries UTF-8 before the ``meta`` element.
+    (Browsers try ``meta`` earlier, and so misread UTF-8 pages that name another encoding.)
     """
     return _decode(data, decide_encoding(data, charset, is_html=True) or "utf-8")
 
@@ -85,5 +84,5 @@ def decode_plain_text(data: bytes, charset: str | None) -> str | bytes:
 
 
 def _decode(data: bytes, encoding: str) -> str:
-    """Decode, and drop the byte order mark."""
+    """Decode a text, and drop the byte order mark."""
     return data.decode(encoding, "replace").removeprefix("\ufeff")

@@ -1,6 +1,6 @@
 """Worker processes that extract the text of HTML, because extraction holds the GIL.
 
-A page on which a worker spends more than SECONDS of CPU, or crashes, is refused, and the others are read again.
+A page on which a worker crashes or spends more than SECONDS of CPU time is refused, and the others are read again.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ndcore.files.records import Record, RecordError
 from ndcore.parallel import thread_count
 from ndcore.text.inputs import Extracted
 
-BATCH = 1 << 20  # bytes of HTML that a worker gets at a time, about
-ITEMS = 4096  # in a batch at most
-ALONE = 32 << 20  # bytes of HTML that are read without workers, about what one takes to start
-SECONDS = 30  # of CPU for a page; the worst page that a parser sees takes about one
+BATCH = 1 << 20  # about as many bytes of HTML are given to a worker at a time
+ITEMS = 4096  # most pages of a batch
+ALONE = 32 << 20  # bytes of HTML that are read without workers: reading them takes about as long as starting one
+SECONDS = 30  # CPU time for a page; the worst page that is parsed takes about one
 _SERVE = "import sys; sys.path[:] = sys.argv[2:]; from ndcore.files.html_workers import serve; serve(sys.argv[1])"
 
 Other = TypeVar("Other")
 Page = tuple[str | bytes, str | None]  # HTML, and the charset that its sender named
-Answer = tuple[str, bool, str, bool] | Exception  # what `Extracted.of` needs, or why there is no text
+Answer = tuple[str, bool, str, bool] | Exception  # the arguments of `Extracted.of`, or the reason why there is no text
 
 
 class Html(NamedTuple):
@@ -43,19 +43,19 @@ class Html(NamedTuple):
 
 
 def with_text(record: Record, text: str | bytes | RecordError) -> Record | tuple[int | None, str]:
-    """Replace the HTML of a record by its text; return (number, reason) where extraction failed."""
+    """Replace the HTML of a record by its text; return (number, reason) if extraction failed."""
     if isinstance(text, RecordError):
         return record.number, str(text)
     return record._replace(text=text, size=max(record.size, len(text)))
 
 
 class HtmlWorkers:
-    """Extracts HTML in `threads` processes (None: one for each CPU); the first ALONE bytes in this process.
+    """A pool of `threads` processes (None: one for each CPU) that extract HTML; the first ALONE bytes stay in this process.
 
     Parameters
     ----------
     part : {"page", "main"}
-        As in `make_html_reader`.
+        As for `make_html_reader`.
     threads : int or None
     """
 
@@ -69,7 +69,7 @@ class HtmlWorkers:
         self._lock, self._closing = threading.Lock(), False  # no worker starts after `close` has killed them
 
     def texts(self, path: str, items: Iterable[Html | Other]) -> Iterator[Any]:
-        """Yield the items in order; for each Html, the result of its `finish`.
+        """Yield the items in order; for an Html, the result of its `finish`.
 
         An error raised by `items` is raised after the items before it. At most two batches for each worker are in flight.
 
@@ -114,7 +114,7 @@ class HtmlWorkers:
         return self._count > 0 and self._alone >= ALONE
 
     def _submit(self, path: str, batch: list[Any]) -> Future[list[Answer]] | None:
-        """Hand the HTML of a batch to the next free worker."""
+        """Give the HTML of a batch to the next free worker."""
         pages = [(item.source, item.charset) for item in batch if isinstance(item, Html)]
         if not pages:
             return None
@@ -125,7 +125,7 @@ class HtmlWorkers:
         return self._threads.submit(self._get_answers, path, pages)
 
     def _get_answers(self, path: str, pages: list[Page]) -> list[Answer]:
-        """Return the answers of a free worker for some pages.
+        """Let a free worker answer for some pages.
 
         If the worker dies, its pages are tried again one by one; a page at which a worker dies again is refused.
         """
@@ -182,7 +182,7 @@ class HtmlWorkers:
 
 
 def _explain(ended: ProcessEnded) -> str:
-    """Say why there is no text."""
+    """Return the reason why there is no text."""
     return f"the text of HTML could not be extracted: {ended.explain(SECONDS)}"
 
 

@@ -1,8 +1,8 @@
-"""Cut a JSON array, or consecutive JSON objects, into elements without parsing them.
+"""Split a JSON array, or consecutive JSON objects, into elements without parsing them.
 
-RFC 8259, *The JavaScript Object Notation (JSON) Data Interchange Format*. Refused are files in which the brackets or commas
-between elements are wrong, from there on. Elements longer than ``source.longest`` are passed over. `json_lines` checks
-the elements themselves.
+RFC 8259, *The JavaScript Object Notation (JSON) Data Interchange Format*. If the brackets or commas between elements are
+wrong, the file is refused from there on. Elements longer than ``source.longest`` are skipped. `json_lines` checks the
+elements themselves.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _CHUNK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
-_NEXT_FLAT = re.compile(  # a comma between blanks, and an object without others in it
+_NEXT_FLAT = re.compile(  # a comma between blanks, and an object without inner objects
     rb'([ \t\r\n]*+,[ \t\r\n]*+)(\{[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+\})', re.DOTALL
 )
-_MARK = re.compile(rb'["{}\[\]]')  # while skipping: outside of strings, and inside
+_MARK = re.compile(rb'["{}\[\]]')  # ends of skipping, outside of strings and inside
 _STRING_MARK = re.compile(rb'["\\]')
 _SCALAR = re.compile(_STRING + rb"(?=[\s,\]])|[^\s,\]\[{}\"]++(?=[\s,\]])", re.DOTALL)
 
 
 class Elements:
-    """The elements of a file: its array, or its objects with blanks between them.
+    """The elements of a file: of its array, or its objects with blanks between them.
 
-    Brackets outside of strings are counted, nothing is parsed: an element need not be valid JSON, and kept elements are
-    written unchanged. Linear in the size of the file; memory is bounded by the longest element.
+    Only the brackets outside of strings are counted: an element need not be valid JSON, and kept elements are written
+    unchanged. Linear in the size of the file; memory is bounded by the longest element.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class _Buffer:
         return len(self._buffer) > before
 
     def _pass(self, end: int) -> bytes:
-        """Consume the buffer up to `end`, and return the bytes."""
+        """Consume the buffer up to `end`, and return these bytes."""
         passed = bytes(self._buffer[self._at : end])
         self._at = end
         return passed

@@ -2,11 +2,11 @@
 
 Lines that are not one JSON object in UTF-8, and records whose text is not a string, are refused.
 
-`_jsonl` reads plain lines without the GIL. `RecordParser` reads everything else: JSON files, lines that `_jsonl` leaves, and
-fields inside objects. Where ``msgspec`` is installed, short records are parsed up to four times faster. A line that it
-refuses is decided by the standard ``json`` module, and what it does not check (UTF-8 in fields that are not requested) is
-checked here, so both installations accept the same lines. The one exception is nesting deeper than about a thousand levels:
-each parser follows as many as its stack allows.
+`_jsonl` reads plain lines without the GIL. `RecordParser` reads everything else: JSON files, lines that `_jsonl` does not
+handle, and fields inside objects. If ``msgspec`` is installed, short records are parsed up to four times faster. A line
+that it refuses is tried with the standard ``json`` module, and UTF-8 in fields that are not requested, which it does not
+check, is checked here; so both installations accept the same lines. The one exception is nesting deeper than about a
+thousand levels: each parser follows as many levels as its stack allows.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ Decoder = Callable[[bytes], Decoded | None]
 
 
 class RecordParser:
-    """Parses lines of JSON into records. One text field with a plain name is fastest.
+    """A parser of JSON lines into records. It is fastest for one text field with a plain name.
 
     Parameters
     ----------
     fields : Fields
     fast : bool
-        Use ``msgspec`` where it is installed. Results do not depend on it.
+        Use ``msgspec`` if it is installed. Results do not depend on it.
     """
 
     def __init__(self, fields: Fields, fast: bool = True) -> None:
@@ -105,7 +105,7 @@ class RecordParser:
         return join_texts(texts), {name: lookup(record, name) for name in self._names}
 
     def _make_fast_decoder(self) -> Decoder | None:
-        """Build a decoder with msgspec; None where it is missing or cannot name the fields."""
+        """Build a decoder with msgspec; None if it is missing or cannot name the fields."""
         try:
             import msgspec
         except ImportError:
@@ -176,7 +176,7 @@ class RecordParser:
 
 
 def load_line(body: bytes) -> Any:
-    """Decode one line with the standard module. RecordError where it is not JSON, or not UTF-8."""
+    """Decode one line with the standard module. Raises RecordError if it is not JSON, or not UTF-8."""
     try:
         text = body.rstrip(b"\r\n").decode()
     except UnicodeDecodeError as error:
@@ -208,7 +208,7 @@ def _convert_int(digits: str) -> int | float:
 
 
 def _hint_at_lines(text: str) -> str:
-    """Return a hint where a line looks like the beginning of a JSON document that spans many lines."""
+    """Return a hint if a line looks like the beginning of a JSON document that spans many lines."""
     if text.strip() in ("{", "[", "[{"):
         return " (one JSON object per line is expected, not one document over many lines)"
     return ""
@@ -238,11 +238,11 @@ def _iterate_strings(record: dict[str, Any], before: str, depth: int) -> Iterato
             yield from _iterate_strings(value, f"{before}{name}.", depth - 1)
 
 
-BLOCK = 8 << 20  # bytes of lines in memory at a time, or for each of two blocks of a thread; a longer line is alone
-_MOST_THREADS = 4  # parsing lines; each takes memory
-_EXPANSION = 4  # of compressed files, about; only the size of the first block depends on it
-_RUN = 1024  # lines that are parsed one by one after unusual ones, at most
-_RARE = 64  # lines between two unusual ones, so that the next is parsed alone
+BLOCK = 8 << 20  # bytes of lines in memory at a time, or in each of two blocks of a thread; a longer line is alone
+_MOST_THREADS = 4  # threads that parse lines; each takes memory
+_EXPANSION = 4  # approximate ratio of compressed files; only the size of the first block depends on it
+_RUN = 1024  # most lines that are parsed one by one after unusual ones
+_RARE = 64  # after this many plain lines, an unusual line is parsed alone
 
 
 Item = Block | tuple[int | None, str] | None  # documents; (number, reason) of a line that cannot be one; a blank line
@@ -255,11 +255,11 @@ class JsonLines:
     ----------
     fields : Fields
     fast : bool
-        Use `_jsonl`, and ``msgspec`` where it is installed. Results do not depend on it.
+        Use `_jsonl`, and ``msgspec`` if it is installed. Results do not depend on it.
     html : bool
-        The texts are HTML, whose extraction takes far longer than parsing: without `_jsonl`.
+        The texts are HTML. `_jsonl` is not used, since extraction takes far longer than parsing.
     threads : int or None
-        Threads that `_jsonl` parses lines in, at most four, when all lines of a file are read; None: one for each CPU.
+        Threads in which `_jsonl` parses lines, at most four, if all lines of a file are read; None: one for each CPU.
 
     Attributes
     ----------
@@ -274,7 +274,7 @@ class JsonLines:
     def items(self, source: Source, wanted: Wanted | None = None) -> Iterator[Item]:
         """Yield the documents of a file in blocks, and rejected and blank lines, in the order of the lines.
 
-        With `wanted` only these lines are parsed; of a file that is not compressed, only they and small gaps are read.
+        With `wanted`, only these lines are parsed; in an uncompressed file, only they and small gaps between them are read.
 
         Raises
         ------
@@ -299,9 +299,10 @@ class JsonLines:
                         break
 
     def _read_in_threads(self, blocks: Iterator[tuple[bytearray, int, int]], at: _LineCursor) -> Iterator[Item]:
-        """Read all lines of blocks on several threads; an error of reading comes after the lines before it.
+        """Read all lines of blocks on several threads; an error of reading is raised after the lines before it.
 
-        The number of its first line is known when the blocks before it have been read, so a block counts from `_INSIDE`.
+        The number of a block's first line is known only when the blocks before it have been read, so a block counts from
+        `_INSIDE`.
         """
         problem: list[Exception] = []
         for items, first, last in map_pieces(self._read_copy, _copy_blocks(blocks, problem), self._threads):
@@ -387,7 +388,7 @@ _INSIDE = 2
 
 
 def _copy_blocks(blocks: Iterator[tuple[bytearray, int, int]], problem: list[Exception]) -> Iterator[_Lines]:
-    """Copy what `_read_whole_lines` yields; an error that it raises is appended to `problem`."""
+    """Copy the blocks of `_read_whole_lines`; an error that it raises is appended to `problem`."""
     number = 1
     try:
         for buffer, end, offset in blocks:
@@ -398,7 +399,7 @@ def _copy_blocks(blocks: Iterator[tuple[bytearray, int, int]], problem: list[Exc
 
 
 class _LineCursor:
-    """The position of the reader: the number of the next line, and how many of the wanted lines were read."""
+    """The position of the reader: the number of the next line, and the number of wanted lines that were read."""
 
     def __init__(self, number: int, wanted: Wanted | None) -> None:
         self.number, self.passed, self._end = number, 0, 0
@@ -413,7 +414,7 @@ class _LineCursor:
 
     @property
     def left(self) -> Ints | None:
-        """The wanted lines of this range that were not read yet; None: all are wanted."""
+        """The wanted lines of this range that have not been read yet; None: all lines are wanted."""
         return None if self._numbers is None else self._numbers[self.passed : self._end]
 
     @property
@@ -426,12 +427,12 @@ class _LineCursor:
         return self._numbers is None or (not self.done and self.number == int(self._numbers[self.passed]))
 
     def pass_to(self, number: int, wanted: int) -> None:
-        """Go to the line with this number, past `wanted` lines that were wanted."""
+        """Go to the line with this number, past `wanted` of the wanted lines."""
         self.number, self.passed = number, self.passed + wanted
 
 
 def _make_line_reader(fields: Fields) -> LineReader | None:
-    """Make a reader for one text field and the id; None where other fields are requested."""
+    """Make a reader for one text field and the id; None if other fields are requested."""
     names = (*fields.text, fields.id)
     if fields.others or len(fields.text) != 1 or len(set(names)) < 2 or any("." in name for name in names):
         return None
@@ -475,8 +476,8 @@ def _read_whole_lines(
 ) -> Iterator[tuple[bytearray, int, int]]:
     """Yield (buffer, bytes of whole lines in it, their offset in the file) from `start` to `stop`.
 
-    The last line may lack a line end. Lines before damage are yielded before its error is raised. A line longer than a
-    block and than `longest` is skipped: 0 bytes are yielded for it.
+    The last line may lack a line end. Lines before damage are yielded before its error is raised. A line longer than both a
+    block and `longest` is skipped: 0 bytes are yielded for it.
     """
     if start or stop is not None:
         stream.seek(start)

@@ -1,4 +1,4 @@
-"""Values as JSON, and as strings in columns of tables."""
+"""Convert values to JSON, and to strings for columns of tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)  # json.dumps wou
 
 
 def to_json(value: Any, **options: Any) -> bytes:
-    """Encode as JSON in UTF-8; a lone surrogate, which UTF-8 does not have, makes the whole text ASCII with escapes."""
+    """Encode a value as JSON in UTF-8; if it has a lone surrogate, which UTF-8 lacks, as ASCII with escapes."""
     try:
         if options:
             return json.dumps(value, ensure_ascii=False, **{"allow_nan": False, **options}).encode()
@@ -28,7 +28,7 @@ def to_json(value: Any, **options: Any) -> bytes:
 def to_json_each(values: Iterable[Any]) -> list[str]:
     """Encode values as JSON; lone surrogates stay in them."""
     listed = list(values)
-    if listed and {*map(type, listed)} <= {int, float, bool, type(None)}:  # in none of them is a comma
+    if listed and {*map(type, listed)} <= {int, float, bool, type(None)}:  # their JSON has no commas
         return _PLAIN.encode(listed)[1:-1].split(", ")
     return list(map(_PLAIN.encode, listed))
 

@@ -1,8 +1,8 @@
 """Write documents as JSON Lines (https://jsonlines.org) to standard output: ``ndcore dedup -o -``.
 
-A JSON record stays as it is, on one line, unless its text is replaced. A row of a table or of a columnar file becomes an
-object with its columns. Any other document has no fields, and becomes ``{"id": ..., "text": ...}``. Refused are tables with
-two columns of one name, and values that JSON cannot hold.
+A JSON record stays unchanged, on one line, unless its text is replaced. A row of a table or of a columnar file becomes an
+object with its columns. Any other document has no fields, and becomes ``{"id": ..., "text": ...}``. Tables with two columns
+of the same name, and values that JSON cannot hold, are refused.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from ndcore.files.text_encoding import remove_mark
 from ndcore.progress import Progress
 
 _MARK = "\ufeff"
-_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are passed, not converted
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)  # numbers are skipped, not converted
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _COLON, _BEHIND = (re.compile(rf"[ \t\n\r]*({mark})[ \t\n\r]*") for mark in (":", "[,}]"))
 
 
 def with_text(record: bytes, field: str, text: str) -> bytes:
-    """Replace the string value of a field in a JSON object, in UTF-8; all other bytes stay, with them a byte order mark.
+    """Replace the string value of a field in a JSON object, in UTF-8; all other bytes, such as a byte order mark, stay.
 
     Parameters
     ----------
     field : str
-        ``a.b`` is the field with that name, or else the field ``b`` of the object ``a``. Of several fields with one name the
-        last one counts, as for readers of JSON.
+        ``a.b`` is the field with that name, or else the field ``b`` of the object ``a``. If several fields have the same
+        name, the last one counts, as for parsers of JSON.
 
     Raises
     ------
     ValueError
-        The record is not an object of JSON in UTF-8, or has no such field.
+        The record is not a JSON object in UTF-8, or has no such field.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
 
 
 def _skip_mark(pattern: re.Pattern[str], whole: str, at: int) -> tuple[str, int]:
-    """Return a mark, and the position after it and the blanks around it. ValueError if the mark is missing."""
+    """Return a mark, and the position after the mark and the blanks around it. Raises ValueError if the mark is missing."""
     found = pattern.match(whole, at)
     if found is None:
         raise ValueError(f"no {':' if pattern is _COLON else ','!r} at character {_skip_blanks(whole, at)}")
@@ -107,7 +107,7 @@ def _skip_mark(pattern: re.Pattern[str], whole: str, at: int) -> tuple[str, int]
 
 
 def _skip_blanks(whole: str, at: int) -> int:
-    """Return the end of the blanks at a position."""
+    """Find the end of the blanks at a position."""
     blanks = _BLANKS.match(whole, at)
     return at if blanks is None else blanks.end()
 
@@ -126,7 +126,7 @@ class Edited(NamedTuple):
     changed : ndarray of bool
         Whether each document has a new text.
     text : callable
-        From the position of such a document, in ascending order, to the new text.
+        Returns the new text of such a document, given its position; called in ascending order.
     """
 
     field: str
@@ -134,7 +134,7 @@ class Edited(NamedTuple):
     text: Callable[[int], Text]
 
     def change(self, record: dict[str, Any], position: int) -> bool:
-        """Put the new text of a document into its record; return False if the text has not changed."""
+        """Put the new text of a document into its record; return False if the text is unchanged."""
         if not self.changed[position]:
             return False
         text = self.text(position)
@@ -165,23 +165,23 @@ def write_lines(
     ----------
     file : binary file
     wanted : bool array, shape (n,)
-        Along the documents.
+        Whether each document is written.
     annotation : callable or None
-        From a position to the value of the field ``ndcore`` in its line.
+        Returns the value of the field ``ndcore`` for a position.
     report : Progress
         Gets ("writing", documents gone through, n).
     edited : Edited, optional
-        New texts. Of a record of JSON only the text changes; all its other bytes stay.
+        New texts. In a JSON record only the text changes; all other bytes stay.
 
     Returns
     -------
     int
-        Documents whose bytes are not UTF-8; U+FFFD replaces the invalid ones.
+        Number of documents whose bytes are not UTF-8; U+FFFD replaces the invalid bytes.
 
     Raises
     ------
     DocumentError
-        A file has changed, or a row holds a value that JSON does not have.
+        A file has changed, or a row holds a value that JSON cannot represent.
     """
     repaired = 0
     for index in range(len(documents.sources)):
@@ -233,9 +233,9 @@ def iterate_lines(
     documents: FileDocuments, index: int, wanted: Bools, changed: Bools, change: Callable[[int, bytes], bytes],
     report: Progress,
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the wanted lines of a file of JSON lines, the `changed` ones as `change` returns them for position and line.
+    """Yield the wanted lines of a JSON Lines file; `changed` lines are replaced by ``change(position, line)``.
 
-    Lines that stay as they are, one after another, come together. Each piece follows the position of its first line.
+    Consecutive unchanged lines are yielded together. Each piece is preceded by the position of its first line.
     """
     span, (starts, ends) = documents.span(index), documents.line_spans(index)
     for which, data in read_spans(documents.sources[index], starts, ends):
@@ -328,7 +328,7 @@ def _write_rows(file: IO[bytes], documents: FileDocuments, index: int, wanted: B
 
 
 def _decode_column(record: dict[str, Any], field: str) -> bool:
-    """Decode a text in a column of bytes, with U+FFFD for invalid ones; return whether there are any."""
+    """Decode a text in a column of bytes, with U+FFFD for invalid bytes; return whether there are any."""
     text = record.get(field)
     if not isinstance(text, bytes):
         return False
@@ -339,21 +339,21 @@ def _decode_column(record: dict[str, Any], field: str) -> bool:
 def check_rows(documents: FileDocuments, texts: Sequence[str], edited: bool, annotated: bool) -> None:
     """Check, before a search, that `write_lines` can write the rows of tables and of files of columns.
 
-    Streams are copied to temporary files. Columns that may hold values which JSON does not have are read once.
+    Streams are copied to temporary files. Columns that may hold values that JSON cannot represent are read once.
 
     Parameters
     ----------
     texts : sequence of str
         The fields that hold the text.
     edited : bool
-        New texts replace them, so that they may be any bytes.
+        New texts replace them, so the old ones may be any bytes.
     annotated : bool
         Rows get a field ``ndcore``.
 
     Raises
     ------
     UsageError
-        Two columns have one name, or a row holds a value that JSON does not have.
+        Two columns have the same name, or a row holds a value that JSON cannot represent.
     """
     documents.spool()
     for source in documents.sources:
@@ -367,7 +367,7 @@ def check_rows(documents: FileDocuments, texts: Sequence[str], edited: bool, ann
 
 
 def _check_names(source: Source, names: list[str], annotated: bool) -> None:
-    """Raise UsageError where columns cannot be the fields of one object."""
+    """Raise UsageError if columns cannot be the fields of one object."""
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"{source.path}: has {names.count(name)} columns {name!r}, and a JSON object has one field of "
@@ -377,7 +377,7 @@ def _check_names(source: Source, names: list[str], annotated: bool) -> None:
 
 
 def _check_values(source: Source, texts: Sequence[str], edited: bool, annotated: bool) -> None:
-    """Raise UsageError where a row of a file of columns holds a value that JSON does not have."""
+    """Raise UsageError if a row of a columnar file holds a value that JSON cannot represent."""
     with columnar.open_file(source) as opened:
         _check_names(source, opened.schema.names, annotated)
         names = [each.name for each in opened.schema
@@ -389,7 +389,7 @@ def _check_values(source: Source, texts: Sequence[str], edited: bool, annotated:
 
 
 def _check_column(source: Source, batch: Any, name: str, number: int) -> None:
-    """Raise UsageError where a column of a batch, whose first row is `number`, holds a value that JSON does not have."""
+    """Raise UsageError if a column of a batch holds a value that JSON cannot represent; `number`: its first row."""
     try:
         for value in columnar.get_column_values(batch, name):
             to_json(value, allow_nan=True, default=_convert_value)
@@ -404,7 +404,7 @@ def _encode_row(source: Source, number: int, record: dict[str, Any]) -> bytes:
     try:
         try:
             return to_json(record, default=_convert_value)
-        except ValueError:  # nan or an infinity, which JSON does not have
+        except ValueError:  # nan or an infinity, which JSON cannot represent
             return to_json(json.loads(json.dumps(record, default=_convert_value), parse_constant=_replace_constant))
     except (TypeError, ValueError) as error:
         raise DocumentError(source.path, number, f"cannot be written as JSON: {error}; convert the column, or let ndcore "

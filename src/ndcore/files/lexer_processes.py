@@ -1,4 +1,4 @@
-"""Processes that read programs as tokens: the expressions of a lexer can backtrack on a hostile program without end."""
+"""Processes that read programs as tokens: the expressions of a lexer can backtrack almost endlessly on a hostile program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 from ndcore.files.bounded_process import BoundedProcess, ProcessEnded, serve_answers
 from ndcore.text.lexing import LexedProgram, lex, lexer_version
 
-SECONDS = 10.0  # of CPU for a program
+SECONDS = 10.0  # CPU time for a program
 _SERVE = "import sys; sys.path[:] = sys.argv[1:]; from ndcore.files.lexer_processes import serve; serve()"
 
 
@@ -18,14 +18,14 @@ class LexerError(ValueError):
 
 
 class LexerProcesses:
-    """Reads programs as `lex` does, each in a process that ends after SECONDS of CPU; threads may call it.
+    """A pool of processes that read programs like `lex`, each for at most SECONDS of CPU time; threads may call it.
 
-    Use it in a ``with`` block. Raises ImportError where Pygments is missing.
+    Use it in a ``with`` block. Raises ImportError if Pygments is missing.
 
     Attributes
     ----------
     version : str
-        Of Pygments.
+        The version of Pygments.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class LexerProcesses:
             self._idle.get().close()
 
     def lex(self, program: str, language: str) -> LexedProgram:
-        """Read a program in a process that is free, or in a new one.
+        """Read a program in a free process, or in a new one.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class LexerProcesses:
             [answer] = process.ask([(program, language)])
         except ProcessEnded as ended:
             raise LexerError(f"could not be read as {language}: {ended.explain(SECONDS)}") from None
-        except BaseException:  # as Ctrl-C
+        except BaseException:  # such as Ctrl-C
             process.kill()
             raise
         self._idle.put(process)
@@ -66,5 +66,5 @@ class LexerProcesses:
 
 
 def serve() -> None:
-    """Read programs, in such a process, until the standard input ends."""
+    """Read programs until the standard input ends; this runs in each process."""
     serve_answers(lambda item: lex(*item), SECONDS)

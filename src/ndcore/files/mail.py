@@ -2,11 +2,11 @@
 
 Messages: RFC 5322, *Internet Message Format*; parts: RFC 2045 and 2046, *MIME*; words of headers: RFC 2047. Mbox: RFC 4155;
 a line ``From …`` with a time and a year begins a message, at the beginning of the file or after an empty line. Headers are
-read by `email`. Parts are cut here, because the parser of `email` asks every open multipart about every line.
+parsed by `email`. Parts are split here, because the parser of `email` tests every line against every open multipart.
 
-The text of a message is what a reader sees: its parts of plain text, and HTML where there is no plain alternative. All other
-parts are attachments. Refused are messages without a header, or with one of more than 1 MiB; parts nested more than 50 deep;
-multiparts whose boundary is missing; damaged codings; messages of more than 256 MiB.
+The text of a message is what a reader sees: its plain-text parts, and its HTML parts without a plain alternative. All other
+parts are attachments. Refused are messages with no header or with one of more than 1 MiB; parts nested more than 50 deep;
+multiparts whose boundary is missing; damaged codings; and messages of more than 256 MiB.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from ndcore.files.text_encoding import EncodingError, decode, detect_encoding, f
 from ndcore.text.inputs import Extracted, is_by_tags
 
 _HEADER = 1 << 20  # bytes of the header of a message or of a part
-_VALUE = 1 << 13  # bytes of a field of a header that is decoded; a longer one stays as it is written
-_DEPTH = 50  # of parts in parts
-_PARTS = 10_000  # of a message
+_VALUE = 1 << 13  # bytes of a header field that is decoded; a longer one is not
+_DEPTH = 50  # levels of nested parts
+_PARTS = 10_000  # most parts of a message
 _SEPARATOR = re.compile(rb"From [^\n]{0,200}?\d:\d\d[^\n]{0,200}?\d{4}[^\n]{0,200}\r?\n?")
 _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
@@ -54,7 +54,7 @@ class _Leaf(NamedTuple):
 
 
 class _End(NamedTuple):
-    """Ends the texts of a message; `finish` makes a document of them."""
+    """The end of the texts of a message; `finish` makes a document of them."""
 
     finish: Callable[[Sequence[str | RecordError]], Record | tuple[int | None, str]]
 
@@ -73,9 +73,9 @@ class Messages:
 
 
 def _split_mbox(source: Source) -> Iterator[tuple[int, int, bytes]]:
-    """Yield number, offset and bytes of each message of an mbox, or a TooLong for one longer than ``source.longest``.
+    """Yield the number, offset and bytes of each message of an mbox, or a TooLong if it is longer than ``source.longest``.
 
-    Raises DocumentError where the file cannot be read.
+    Raises DocumentError if the file cannot be read.
     """
     number, offset, start = 1, 0, 0
     message, too_long, after_blank = bytearray(), False, True
@@ -104,8 +104,8 @@ def read_documents(
 ) -> Iterator[Record | tuple[int | None, str]]:
     """Yield the wanted messages as documents, and (number, reason) of damaged ones.
 
-    Fields of a message are ``text`` (or ``body``), ``attachments`` (name and digest of each) and all fields of its header,
-    in any case; ``date`` is a time with a zone.
+    Fields of a message are ``text`` (or ``body``), ``attachments`` (name and digest of each) and all header fields, in
+    upper or lower case; ``date`` is a time with a zone.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def read_documents(
 def _read_pieces(
     source: Source, fields: Fields, wanted: Callable[[int | None], bool]
 ) -> Iterator[str | Html | _End | tuple[int | None, str]]:
-    """Yield the texts of each message and then an _End, or (number, reason) where it cannot be read."""
+    """Yield the texts of each message and then an _End, or (number, reason) if it cannot be read."""
     for number, offset, data in _read_messages(source):
         if not wanted(number):
             continue
@@ -170,7 +170,7 @@ class _Values:
         self._message, self._attachments, self._encoding = message, attachments, encoding
 
     def record(self, fields: Fields, number: int | None, offset: int | None, data: bytes) -> Record:
-        """Make a record, whose text is still the raw message. RecordError where a field is missing."""
+        """Make a record, whose text is still the raw message. Raises RecordError if a field is missing."""
         for name in fields.text:
             if name.lower() not in _BODY and self.value(name) is MISSING:
                 raise RecordError(f"no field {name!r}; a message has text, attachments, and the fields of its header: "
@@ -216,7 +216,7 @@ def _finish_record(
 
 
 def _decode_header(raw: str, encoding: str = "") -> str:
-    """Decode a field of a header: unfolded, its encoded words decoded; bytes as UTF-8, or else in `encoding`, or Latin-1."""
+    """Unfold and decode a header field, with its encoded words; bytes are UTF-8, or else `encoding` or Latin-1."""
     data = raw.encode("utf-8", "surrogateescape")
     try:
         text = decode(data, "utf-8" if is_utf8(data) else encoding or "latin-1")
@@ -232,7 +232,7 @@ def _decode_header(raw: str, encoding: str = "") -> str:
 
 
 def _parse_date(text: str) -> Any:
-    """Convert a date of RFC 5322 to UTC; MISSING where it is not a date."""
+    """Convert a date of RFC 5322 to UTC; MISSING if it is not a date."""
     try:
         date = parsedate_to_datetime(text[:200])
         return date.replace(tzinfo=datetime.UTC) if date.tzinfo is None else date.astimezone(datetime.UTC)
@@ -289,14 +289,14 @@ def _parse_message(data: bytes) -> tuple[Message, list[_Leaf], str]:
 
 
 def _has_words(leaves: Sequence[_Leaf]) -> bool:
-    """Tell whether parts are more than white space."""
+    """Tell whether parts have more than white space."""
     return any(leaf.data.strip() for leaf in leaves)
 
 
 def _parse_header(data: bytes, start: int, end: int, needed: bool) -> tuple[Message, int]:
-    """Parse the header at `start`; return it and where the body begins.
+    """Parse the header at `start`; return it, and where the body begins.
 
-    RecordError where it is too long, or where it is `needed` and missing.
+    Raises RecordError if it is too long, or if it is `needed` and missing.
     """
     if data.startswith((b"\n", b"\r\n"), start) and not needed:
         return Message(policy=compat32), min(end, data.index(b"\n", start) + 1)
@@ -324,7 +324,7 @@ def _get_disposition(part: Message) -> str:
 
 
 def _get_parameter(part: Message, name: str, header: str = "content-type") -> str:
-    """Return a parameter of a field; empty without it. RecordError where the field is too long to be searched."""
+    """Return a parameter of a field; empty without it. Raises RecordError if the field is too long to be searched."""
     if len(str(part.get(header, ""))) > _VALUE:
         raise RecordError(f"a field {header} is longer than {_VALUE:,} bytes")
     value = part.get_param(name, "", header)
@@ -365,7 +365,7 @@ def _split_multipart(data: bytes, part: Message, start: int, end: int) -> Iterat
 
 
 def _decode_payload(part: Message, body: bytes) -> bytes:
-    """Undo the transfer coding of a part. RecordError where it is damaged or unknown."""
+    """Undo the transfer coding of a part. Raises RecordError if it is damaged or unknown."""
     coding = str(part.get("content-transfer-encoding", "")).strip().lower()[:40]
     if coding in ("", "7bit", "8bit", "binary"):
         return body

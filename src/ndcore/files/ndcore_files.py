@@ -1,4 +1,4 @@
-"""Recognise the outputs of ndcore itself: collections, directories, sketches and indexes are never read as texts."""
+"""Recognise the outputs of ndcore itself: its collections, directories, sketches and indexes are never read as texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ndcore.store.manifest import DESCRIPTION as STORE_DESCRIPTION
 from ndcore.store.manifest import begins_store, is_store
 
 COLLECTION, OUTPUT, SEARCH, SKETCHES, STORE = "collection", "output", "search", "sketches", "store"
-NAMES = frozenset((COLLECTION_JOB.file, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # tell what a directory is
+NAMES = frozenset((COLLECTION_JOB.file, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # these identify a directory
 _SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
 _WHAT = {
     COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
@@ -30,9 +30,9 @@ _WHAT = {
 
 
 def own_kind(path: str) -> str | None:
-    """Return the kind of output of ndcore at `path`, as `own_directory` or as its container has it, or None.
+    """Return the kind of the output of ndcore at `path`, from `own_directory` or its container, or None.
 
-    CorruptFile where a file begins like a container of ndcore and is damaged.
+    Raises CorruptFile if a file begins like a container of ndcore and is damaged.
     """
     place = Path(path)
     if place.is_dir():
@@ -52,7 +52,7 @@ def own_directory(place: Path, names: Collection[str]) -> str | None:
 
 
 def own_remote(name: str, head: bytes) -> str | None:
-    """Return `own_directory` of a remote directory, by the name and the beginning of a file in it."""
+    """Like `own_directory`, recognise a remote directory by the name and the beginning of a file in it."""
     if name == COLLECTION_JOB.file and COLLECTION_JOB.begins(head):
         return COLLECTION
     if name in (STORE_DESCRIPTION, STORE_COPY) and begins_store(head):

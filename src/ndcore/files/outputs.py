@@ -1,4 +1,4 @@
-"""Files and directories that a command writes: the path is checked first, and the output appears complete or not at all.
+"""Files and directories that a command writes: paths are checked first, and an output appears complete or not at all.
 
 One job at a time writes an output. Every command writes only where `check_output` allows it.
 """
@@ -45,7 +45,7 @@ def check_output(
     overwrite : bool
         An existing file or folder may be replaced.
     ours : callable, optional
-        Tells whether the existing file is of the same kind: nothing else is replaced. None: any file is.
+        Tells whether the existing file is of the same kind; no other file is replaced. None: any file may be replaced.
     folder : bool
         The output is a folder.
     inputs : iterable of str
@@ -54,12 +54,12 @@ def check_output(
     Raises
     ------
     UsageError
-        The path is ``-`` or empty, has no folder to lie in, exists and may not be replaced, or lies in an input.
+        The path is ``-`` or empty, its folder is missing, it exists and may not be replaced, or it lies in an input.
     """
     if path == STDOUT:
         raise UsageError(f"the output -: {_choose_article(what)} {what} cannot be written to standard output; name a "
                          f"{'directory' if folder else 'file'} (a file called - is ./-)")
-    if not path:  # the system takes it for the current directory
+    if not path:  # the system would take it for the current directory
         raise UsageError(f"the output has an empty name; name a {'directory' if folder else 'file'}")
     if is_remote(path):
         raise UsageError(f"the output {path} is a URL; ndcore writes to local disks: name a path, and copy it afterwards")
@@ -83,7 +83,7 @@ def check_output(
 
 
 def check_apart(paths: Iterable[str | None]) -> None:
-    """Raise UsageError where two outputs would be the same file, or one lies in another."""
+    """Raise UsageError if two outputs are the same file, or if one lies in another."""
     given = [path for path in paths if path not in (None, STDOUT)]
     for a, b in itertools.permutations(given, 2):
         if lies_in(str(a), str(b)):
@@ -91,7 +91,7 @@ def check_apart(paths: Iterable[str | None]) -> None:
 
 
 def lies_in(path: str, place: str) -> bool:
-    """Tell whether `path` is `place`, or lies below it. Links are followed; a link to itself is a place of its own."""
+    """Tell whether `path` is `place` or lies below it. Links are followed; a link to itself is a separate place."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place))
 
 
@@ -194,7 +194,7 @@ class OutputDirectory:
         check_output(self.path, "output of ndcore", overwrite=self._overwrite, ours=is_output, folder=True)
 
     def refuse_overlap(self, sources: list[Source]) -> None:
-        """Raise UsageError where an input lies in the output directory (it would be replaced)."""
+        """Raise UsageError if an input lies in the output directory (it would be replaced)."""
         inside: dict[str, bool] = {}
         for source in sources:
             folder = os.path.dirname(source.location)  # noqa: PTH120 - a Path for each file would take most of the time
@@ -206,7 +206,7 @@ class OutputDirectory:
     def __enter__(self) -> OutputDirectory:
         self.staging.__enter__()
         try:
-            self._check()  # another job may have ended since
+            self._check()  # another job may have written it since
             self.staging.new.mkdir()
         except BaseException:
             self.staging.__exit__(None, None, None)
@@ -239,7 +239,7 @@ class OutputDirectory:
 
     @contextlib.contextmanager
     def within(self, *names: str) -> Iterator[None]:
-        """Put the files that are written in the block below this folder of the output."""
+        """Write the files of the block below this folder of the output."""
         self.inside = names
         try:
             yield

@@ -1,8 +1,8 @@
 """The captures of pages in web archives, page by page and by date, with the text of each.
 
-Two passes: the first reads every record and notes where captures are, about 90 bytes each and each URL once; the second
-reads the text of one capture after another from its place. So archives may be in any order, and memory does not grow with
-texts.
+There are two passes. The first reads every record and notes the places of captures, in about 90 bytes each, and each URL
+once. The second reads the texts of the captures one after another from their places. So archives may be in any order, and
+memory does not grow with the texts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ndcore.files.web_archive import ArchiveEntry, BrokenRecord, RecordHead, ite
 from ndcore.progress import Progress
 from ndcore.text.inputs import digest
 
-GONE = (404, 410, 301, 308)  # statuses of pages that are there no more, or for ever elsewhere
+GONE = (404, 410, 301, 308)  # statuses of pages that no longer exist or have moved permanently
 _PAGE, _REVISIT, _GONE = range(3)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -52,7 +52,7 @@ class PageCapture(NamedTuple):
     revisit : bool
         The record refers to an earlier payload.
     gone : bool
-        The server answered that the page is there no more, or moved for ever.
+        The server answered that the page no longer exists or has moved permanently.
     """
 
     url: str
@@ -64,7 +64,7 @@ class PageCapture(NamedTuple):
 
 
 class CapturedText(NamedTuple):
-    """The text of a capture, and the digest of the page without its codings; both None where they are not known."""
+    """The text of a capture, and the digest of the page without its codings; both None if they are not known."""
 
     text: Text | None
     digest: bytes | None
@@ -73,13 +73,14 @@ class CapturedText(NamedTuple):
 class PageCaptures:
     """The captures of pages, sorted by URL and date. Use it in a ``with`` block, and call `collect` before iterating.
 
-    Captures are responses with text as archives are read (`examine`), revisits of such responses, and the statuses GONE of
-    URLs that have another capture. A revisit has the text of the payload with its digest, if that is among the inputs.
+    Captures are responses with text (see `examine`), revisits of such responses, and responses with a status in GONE for
+    URLs that have another capture. The text of a revisit is taken from the payload with its digest, if this is among the
+    inputs.
 
     Parameters
     ----------
     inputs : Inputs
-        Web archives and indexes; other files of directories are passed over.
+        Web archives and indexes; other files of directories are skipped.
     html : {"page", "main"} or None
     threads : int or None
         As in `HtmlWorkers`.
@@ -103,7 +104,7 @@ class PageCaptures:
         self._urls: dict[str, int] = {}
         self._paths: dict[str, int] = {}
         self._kinds = bytearray()
-        # url, date in µs, source, number, path, offset, length (-1: not known), 8 bytes of the digest of the payload
+        # url, date in µs, source, number, path, offset, length (-1: unknown), 8 bytes of the digest of the payload
         self._columns = [array("q") for _ in range(8)]
         self._order: Ints = np.zeros(0, np.int64)
 
@@ -149,7 +150,7 @@ class PageCaptures:
         self._sort()
 
     def _examine(self, source: Source, index: int, entry: ArchiveEntry, place: RecordPlace | None) -> None:
-        """Note a record if it is a capture."""
+        """Record a capture, if the record is one."""
         try:
             if entry.problem is not None:
                 raise RecordError(entry.problem)
@@ -175,7 +176,7 @@ class PageCaptures:
         self._kinds.append(kind)
 
     def _kind_of(self, entry: ArchiveEntry, longest: int) -> int | None:
-        """Return what kind of capture a record is; None, and count it, where it is none."""
+        """Return the kind of capture of a record; if it is not a capture, count it and return None."""
         assert entry.head is not None
         page = examine(entry)
         if isinstance(page, ArchivedPage):
@@ -237,7 +238,7 @@ class PageCaptures:
             yield PageCapture(names[url], moment, source.path, line, kind == _REVISIT, kind == _GONE), text
 
     def _read_all(self) -> Iterator[Html | tuple[int, CapturedText | Exception | None]]:
-        """Read the captures in their order; the text of HTML is still to be extracted."""
+        """Read the captures in order; the text of HTML is not yet extracted."""
         paths = list(self._paths)
         for i in self._order.tolist():
             if self._kinds[i] == _GONE:
@@ -275,16 +276,16 @@ def _iterate_records(source: Source) -> Iterable[tuple[ArchiveEntry, RecordPlace
 
 
 def _place_of(path: str, span: tuple[int, int] | None) -> RecordPlace | None:
-    """Return the place of a record of an archive; None where it has none of its own."""
+    """Return the place of a record of an archive; None if it shares a compressed member."""
     return None if span is None else RecordPlace(path, span[0], span[1] - span[0])
 
 
 def _hash_payload(head: RecordHead, entry: ArchiveEntry) -> int:
-    """Hash the digest that a record states of its payload, in whatever form; without one, the SHA-1 of the payload."""
+    """Hash the stated digest of a record's payload, in any notation; without one, the SHA-1 of the payload."""
     stated = head.fields.get("warc-payload-digest", "")
     if stated:
         key = parse_digest(stated) or stated.encode("utf-8", "surrogatepass")
-    elif head.kind == "revisit":  # it is like no other
+    elif head.kind == "revisit":  # equals no other payload
         key = f"\0{head.url}\0{head.date}".encode("utf-8", "surrogatepass")
     else:
         key = hashlib.sha1(split_payload(entry)[-1], usedforsecurity=False).digest()

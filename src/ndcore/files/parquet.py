@@ -1,9 +1,10 @@
 """Parquet files, read in bounded batches and written with the same schema, row groups and compression.
 
 Apache Parquet, https://parquet.apache.org/docs/file-format/. Files compressed as a whole are refused, because Parquet
-compresses its own pages, and so is what pyarrow cannot read.
+compresses its own pages; so are files that pyarrow cannot read.
 
-pyarrow allocates what the headers of pages declare, and does not show them. So `read_page_headers` reads them first:
+pyarrow allocates as many bytes as page headers declare, and does not expose these headers. So `read_page_headers` reads
+them first:
 parquet.thrift, PageHeader; Apache Thrift, *Thrift Compact protocol encoding*,
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
@@ -33,22 +34,22 @@ from ndcore.files.arrow import (
 from ndcore.files.errors import DocumentError
 from ndcore.files.sources import Source
 
-_TYPE, _EXPANDED, _STORED = (1,), (2,), (3,)  # numbers of fields of a PageHeader
-_ENCODINGS = ((5, 2), (8, 4))  # and of its DataPageHeader and DataPageHeaderV2
+_TYPE, _EXPANDED, _STORED = (1,), (2,), (3,)  # field numbers of a PageHeader
+_ENCODINGS = ((5, 2), (8, 4))  # field numbers of the encoding in DataPageHeader and DataPageHeaderV2
 _DICTIONARY = 2  # a value of _TYPE
 _DELTA = 7  # a value of _ENCODINGS, DELTA_BYTE_ARRAY
 _WANTED = {_TYPE, _EXPANDED, _STORED, *_ENCODINGS}
 _TRUE, _FALSE, _BYTE, _I32, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = 1, 2, 3, 5, 7, 8, 9, 10, 11, 12, 13
-_INTEGERS = (4, _I32, 6)  # of 16, 32 and 64 bits
+_INTEGERS = (4, _I32, 6)  # integers of 16, 32 and 64 bits
 _FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
-_DEEPEST = 64  # structs and lists within one another, as in the readers of Thrift
+_DEEPEST = 64  # levels of nested structs and lists, as in the readers of Thrift
 
 
 class ParquetPage(NamedTuple):
-    """The header of a page: its size in the file, its size decompressed, and the encoding of its values.
+    """The header of a page: its stored size, its decompressed size, and the encoding of its values.
 
     A dictionary stores a value once for all rows that have it. A delta stores a value without the prefix that it shares
-    with the value before.
+    with the previous value.
     """
 
     stored: int
@@ -85,7 +86,7 @@ def _read_struct(file: IO[bytes], path: tuple[int, ...], wanted: dict[tuple[int,
             value = _read_integer(file)
             if field in _WANTED:
                 wanted[field] = value
-        elif kind not in (_TRUE, _FALSE):  # which have no bytes of their own in a struct
+        elif kind not in (_TRUE, _FALSE):  # truth values have no bytes of their own in a struct
             _skip_value(file, kind, field, wanted)
 
 
@@ -125,7 +126,7 @@ def _read_byte(file: IO[bytes]) -> int:
 
 
 def _read_varint(file: IO[bytes]) -> int:
-    """Read an unsigned integer of at most ten bytes, of which the readers of Thrift take 32 bits for numbers and lengths."""
+    """Read an unsigned integer of at most ten bytes; readers of Thrift use its low 32 bits as field numbers and lengths."""
     value = 0
     for shift in range(0, 70, 7):
         byte = _read_byte(file)
@@ -146,7 +147,7 @@ _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # bytes of a batch, if all its rows have the longest value that they may share
 
 
-_NAMES = {"UNCOMPRESSED": "none"}  # codecs that the writer calls otherwise
+_NAMES = {"UNCOMPRESSED": "none"}  # codecs for which the writer has other names
 
 
 def _list_dictionary_columns(pa: Any, file: Any) -> list[str]:
@@ -189,7 +190,7 @@ class ParquetFile:
             self._file = self._stack.enter_context(pq.ParquetFile(source.location, buffer_size=_BUFFER))
             self.schema = self._file.schema_arrow
             self._dictionaries = _list_dictionary_columns(pa, self._file)
-            self._indexed = self._stack.enter_context(pq.ParquetFile(  # whose strings are repeated by `_read_group`
+            self._indexed = self._stack.enter_context(pq.ParquetFile(  # `_read_group` repeats its strings
                 source.location, buffer_size=_BUFFER, metadata=self._file.metadata, read_dictionary=self._dictionaries))
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -209,7 +210,7 @@ class ParquetFile:
         columns : iterable of str, optional
             The fields to read; None: all.
         rows : int64 array, optional
-            Ascending numbers of rows: row groups without any of them are passed over. None: all are read.
+            Ascending row numbers: row groups without any of them are skipped. None: all are read.
         """
         metadata, size = self._file.metadata, Path(self._source.location).stat().st_size
         names = None if columns is None else list(columns)
@@ -218,7 +219,7 @@ class ParquetFile:
             yield first, batch
 
     def _read_groups(self, columns: list[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, int, Any]]:
-        """Yield (row group, number of the first row, batch) of all batches, up to the damage that an earlier pass met."""
+        """Yield (row group, number of the first row, batch) of all batches, up to damage that an earlier pass found."""
         last, first = self._source.readable, 1
         for group in range(self._file.metadata.num_row_groups):
             count = self._file.metadata.row_group(group).num_rows
@@ -245,7 +246,7 @@ class ParquetFile:
             if group.num_rows:
                 reader = self._choose_reader(index, columns, size)
                 for batch in reader.iter_batches(batch_size=size, row_groups=[index], columns=columns):
-                    schema = self.schema  # two columns may have one name, of which none is asked for
+                    schema = self.schema  # two columns may have the same name, if neither is requested
                     if columns is not None:
                         schema = self._pa.schema([self.schema.field(name) for name in batch.schema.names])
                     for part in split_batch(batch):
@@ -260,9 +261,9 @@ class ParquetFile:
     def _choose_reader(self, index: int, columns: list[str] | None, size: int) -> Any:
         """Choose the reader of a row group whose batches have at most `size` rows.
 
-        Plain strings are read three times as fast as indices, which need a table of all strings. But a dictionary may have
-        a long string that all rows share. So strings are plain only where as many of the longest ones as a batch has rows
-        fit in _SHARED_BYTES. The first row comes with the whole dictionary, of which a column chunk has one.
+        Plain strings are read three times as fast as dictionary indices, which need a table of all strings. But a
+        dictionary may have a long string that all rows share. So strings are read as plain only if a batch in which every
+        row has the longest one fits in _SHARED_BYTES. A column chunk has one dictionary, which is read with its first row.
         """
         names = [name for name in self._dictionaries if columns is None or name in columns]
         if not names:
@@ -279,7 +280,7 @@ class ParquetFile:
     def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
         """Measure a column chunk: its decompressed size, and the longest string that its rows may share.
 
-        Both are upper bounds from the page headers; for lists the second is 0. DocumentError where they grow too much.
+        Both are upper bounds from the page headers; for lists the second is 0. Raises DocumentError if they grow too much.
         """
         column, size = self._file.metadata.row_group(group).column(index), os.fstat(file.fileno()).st_size
         stored, what = column.total_compressed_size, f"the column {column.path_in_schema!r} of row group {group + 1}"
@@ -305,8 +306,8 @@ class ParquetFile:
     def rewrite(self, target: Path, schema: Any, rows: Ints, select: Callable[[int, Any], Any]) -> None:
         """Write a new file with the tables that `select` returns; columns keep their compression and their dictionaries.
 
-        Row groups stay apart and are at most about 64 MiB each. `rows` as in `batches`; `select` gets the number of the
-        first row of a batch, and the batch.
+        Row groups are not merged, and have at most about 64 MiB each. `rows` is as for `batches`; `select` gets the number
+        of the first row of a batch, and the batch.
         """
         with self._pq.ParquetWriter(target, schema, **self._list_encodings(schema)) as writer:
             for _, batches in itertools.groupby(self._read_groups(rows=rows), itemgetter(0)):
@@ -317,7 +318,7 @@ class ParquetFile:
                 self._flush(writer, pending, 1)
 
     def _list_encodings(self, schema: Any) -> dict[str, Any]:
-        """List the compression and the use of dictionaries of each column, as options of a writer; new columns have both."""
+        """List the compression and the dictionary use of each column as options of a writer; new columns get both."""
         metadata = self._file.metadata
         if not metadata.num_row_groups or not metadata.num_columns:
             return {"compression": "snappy"}

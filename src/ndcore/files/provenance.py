@@ -1,4 +1,4 @@
-"""Places of documents: file, line, and in archives the offset and the date of capture."""
+"""The places of documents: file, line, and in archives the offset and the date of capture."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Place(NamedTuple):
     line : int or None
         Line, row or record, counted from 1; None for a file that is one document.
     offset : int or None
-        First byte of a record of an archive in its file; None where compression does not keep records apart.
+        Offset of a record of an archive in its file; None if records share compressed members.
     date : datetime or None
-        Date of capture, of a record of an archive.
+        The date of capture of a record of an archive.
     """
 
     file: str
@@ -43,16 +43,16 @@ class Place(NamedTuple):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def own_id(self, ident: str | int, label: str | None = None) -> str | int | None:
-        """Return the id of the document at this place; None where ndcore made the id from file and line.
+        """Return the id of the document at this place; None if ndcore made the id from file and line.
 
-        `label` is the part of a made id before the line; None if it is only known to be the end of the path.
+        `label` is the part before the line of an id made by ndcore; None if it is only known to be the end of the path.
         """
         if label is None:
             return None if f"/{self}".endswith(f"/{ident}") else ident
         return None if ident == (label if self.line is None else f"{label}:{self.line}") else ident
 
     def fields(self, prefix: str = "") -> dict[str, Any]:
-        """Convert the place to fields for JSON; without a missing offset or date."""
+        """Convert the place to fields for JSON, leaving out a missing offset or date."""
         fields: dict[str, Any] = {f"{prefix}file": self.file, f"{prefix}line": self.line}
         if self.offset is not None:
             fields[f"{prefix}offset"] = self.offset
@@ -120,8 +120,8 @@ class SavedPlaces:
     header : dict
         ``files``, a list of str.
     arrays : dict of arrays
-        ``file``, uint32 (n,): positions in `files`, or 2^32 − 1 for a document whose place is unknown. ``line``, and where
-        there are archives ``offset`` and ``date`` (microseconds since 1970), int64 (n,), with −2^63 for a missing value.
+        ``file``, uint32 (n,): positions in `files`, or 2^32 − 1 for a document whose place is unknown. ``line``, and with
+        archives ``offset`` and ``date`` (microseconds since 1970), int64 (n,), with −2^63 for a missing value.
 
     Raises
     ------
@@ -146,7 +146,7 @@ class SavedPlaces:
 
     @property
     def of_archives(self) -> bool:
-        """Whether some places have an offset or a date."""
+        """Whether any place has an offset or a date."""
         return "offset" in self.arrays or "date" in self.arrays
 
     @classmethod
@@ -166,7 +166,7 @@ class SavedPlaces:
         return SavedPlaces({"files": self.header["files"] + others.header["files"]}, arrays, self.n + others.n)
 
     def place(self, position: int) -> Place | None:
-        """Return the place of a document, None where it is unknown. CorruptFile for an impossible date."""
+        """Return the place of a document, None if it is unknown. Raises CorruptFile for an impossible date."""
         file = int(self.arrays["file"][position])
         if file == _NOWHERE:
             return None

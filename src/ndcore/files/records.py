@@ -1,4 +1,4 @@
-"""Records with fields, in any format: which fields are read, how a field is looked up, and what is refused."""
+"""Records with fields, in any format: select fields, look them up, and refuse invalid ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANNOTATION_COLUMNS = (
 
 
 class Record(NamedTuple):
-    """A document as it was read.
+    """A document as read.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class Record(NamedTuple):
     values : tuple
         The other requested fields.
     size : int
-        Its bytes, about; of HTML the bytes of the page.
+        About the bytes of the record; for HTML, of the page.
     offset : int or None
-        For a record of an archive: its first byte in the file.
+        The offset in the file, for a record of an archive.
     date : datetime or None
-        For a record of an archive: its date of capture.
+        The date of capture, for a record of an archive.
     """
 
     number: int | None
@@ -52,23 +52,23 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of records that are read. `lookup` says how a name is understood.
+    """The fields of records that are read. `lookup` defines how a name is understood.
 
     Attributes
     ----------
     text : tuple of str
-        Several make one text, each on a line of its own, in this order; a record must have all of them. None: the text of
-        every record is empty, and `others` are what is read.
+        Several fields make one text, each on a line of its own, in this order; a record must have all of them. No fields:
+        the text of every record is empty, and only `others` are read.
     id : str
     require_id : bool
         A record without `id` is an error.
     others : tuple of str
-        Other fields to return. Each must be there unless it is `optional`: its value is None then.
+        Other fields to return. A missing field is an error, unless it is `optional`: then its value is None.
     optional : frozenset of str
     as_written : frozenset of str
-        Others whose cells in CSV stay text, where they look like numbers too.
+        Others whose CSV cells stay text even if they look like numbers.
     annotated : bool
-        Refuse records that already have a field which annotation adds.
+        Refuse records that already have a field that annotation adds.
     named_by : (str, str)
         The options that name `text` and `id`, for messages.
     """
@@ -88,7 +88,7 @@ class Fields:
 
 
 def check_id(value: Any, fields: Fields) -> str | int | None:
-    """Return `value` if it can be an id, None where a record has no id and needs none.
+    """Return `value` if it can be an id, None if a record has no id and needs none.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def describe(value: Any) -> str:
 
 
 def check_columns(path: str, names: Sequence[str], columns: Mapping[str, str], fields: Fields) -> None:
-    """Raise DocumentError where a table lacks a column, has one twice, or has one that annotation adds.
+    """Raise DocumentError if a table lacks a column, has one twice, or has one that annotation adds.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def check_columns(path: str, names: Sequence[str], columns: Mapping[str, str], f
     names : sequence of str
         The columns of the table.
     columns : mapping
-        From each field that the table has to the column that holds it.
+        Maps each field that the table has to its column.
     fields : Fields
     """
     present = f"the file has: {', '.join(names)}"
@@ -169,7 +169,7 @@ def split_field(field: str) -> Iterator[tuple[str, str]]:
 
 
 def join_texts(texts: Sequence[str | bytes]) -> str | bytes:
-    """Join the texts of several fields by newlines; the result is bytes where one of them is."""
+    """Join the texts of several fields by newlines; the result is bytes if one of them is."""
     if len(texts) == 1:
         return texts[0]
     if all(isinstance(text, str) for text in texts):

@@ -1,4 +1,4 @@
-"""Remote files, named by URLs and read through fsspec (the extra ``remote``, and a package for some protocols)."""
+"""Read remote files, named by URLs, through fsspec (the extra ``remote``, and for some protocols a further package)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ndcore.files.errors import DocumentError, UsageError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:::|://)")
 _MAGIC = re.compile(r"[*?\[]")
-_HEAD = 1 << 16  # bytes of a file that tell its format
-_STATE = ("etag", "mtime", "lastmodified", "updated", "generation")  # without case and hyphens
+_HEAD = 1 << 16  # bytes of a file by which its format is recognised
+_STATE = ("etag", "mtime", "lastmodified", "updated", "generation")  # keys of fsspec in lower case, without hyphens
 _AT_ONCE = 256  # files whose first bytes are requested together
 
 
@@ -68,7 +68,7 @@ def list_files(url: str) -> list[tuple[str, str]] | None:
 
 
 def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
-    """Yield the first 64 KiB of each file; 1 MiB if it is bzip2. Raises DocumentError."""
+    """Yield the first 64 KiB of each file, or 1 MiB of bzip2. Raises DocumentError."""
     for start in range(0, len(urls), _AT_ONCE):
         part = urls[start : start + _AT_ONCE]
         with _convert_errors(part[0]):
@@ -86,7 +86,7 @@ def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of a file, in chunks of at most `size`. Raises DocumentError."""
     with _convert_errors(url):
         files, path = _open_filesystem(url)
-        streamed = {"block_size": 0} if url.startswith(("http://", "https://")) else {}  # servers may have no ranges
+        streamed = {"block_size": 0} if url.startswith(("http://", "https://")) else {}  # servers may not support ranges
         with files.open(path, "rb", **streamed) as file:
             while data := file.read(size):
                 yield data
@@ -94,7 +94,7 @@ def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def open_remote(url: str, buffer: int) -> Iterator[io.BufferedReader]:
-    """Open a file where it lies, with a buffer of this many bytes; see `has_ranges`. Raises DocumentError."""
+    """Open a file in place, with a buffer of this many bytes; see `has_ranges`. Raises DocumentError."""
     with _convert_errors(url):
         files, path = _open_filesystem(url)
         with files.open(path, "rb") as file:
@@ -102,7 +102,7 @@ def open_remote(url: str, buffer: int) -> Iterator[io.BufferedReader]:
 
 
 def read_state(url: str) -> tuple[int | None, str]:
-    """Read the size of a file, None where its place does not tell it, and its time, ETag or version, where it tells them.
+    """Read the size of a file, None if the server does not report it, and its time, ETag or version, if reported.
 
     Raises DocumentError.
     """
@@ -115,14 +115,14 @@ def read_state(url: str) -> tuple[int | None, str]:
 
 
 def has_ranges(url: str, size: int) -> bool:
-    """Tell whether a part of a file of this size can be read without the rest: reads its last byte. Raises DocumentError."""
+    """Tell whether a part of a file of this size can be read alone, by reading its last byte. Raises DocumentError."""
     with _convert_errors(url):
         files, path = _open_filesystem(url)
         with files.open(path, "rb") as file:
             try:
                 file.seek(size - 1)
                 return len(file.read(1)) == 1
-            except ValueError:  # as fsspec says it of servers
+            except ValueError:  # raised by fsspec if a server has no ranges
                 return False
 
 

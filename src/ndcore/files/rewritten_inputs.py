@@ -1,6 +1,6 @@
-"""The inputs written again: some of their records in ``kept/`` and ``rejected/``, a verdict on each in ``annotated/``.
+"""Write copies of the inputs: selected records in ``kept/`` and ``rejected/``, all records with verdicts in ``annotated/``.
 
-`edited_inputs` writes them with other texts.
+`edited_inputs` writes them with new texts.
 
 Every input keeps its name and its format. Archives keep the compressed members of their records.
 """
@@ -96,9 +96,9 @@ def iterate_raw_documents(
 
 
 def find_row_positions(documents: FileDocuments, index: int, wanted: Bools | None = None) -> Ints:
-    """Return the position of the document in each row of a file of columns, int64; −1 for rejected rows, and for row 0.
+    """Find the position of the document in each row of a columnar file, int64; −1 for rejected rows, and for row 0.
 
-    `wanted`, along all documents: −1 for others too.
+    `wanted`, one entry for each document: unwanted rows are −1 too.
     """
     span, rejected = documents.span(index), documents.rejected_numbers(index)
     positions = np.full(1 + len(span) + len(rejected), -1, np.int64)
@@ -110,17 +110,17 @@ def find_row_positions(documents: FileDocuments, index: int, wanted: Bools | Non
 
 
 _COPY = 1 << 20
-_SHORT = 1 << 16  # bytes of a file that is read and written
-_RANGE = 1 << 30  # bytes that the system copies in one call, which Ctrl-C waits for
+_SHORT = 1 << 16  # bytes of a file that is copied by reading and writing
+_RANGE = 1 << 30  # bytes that the system copies in one call, during which Ctrl-C has to wait
 
 
 def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, report: Progress) -> None:
-    """Write every input with its kept documents only, in its own format, records untouched.
+    """Write every input with its kept documents only, in its own format, with the bytes of records unchanged.
 
     Parameters
     ----------
     kept : bool array, shape (n,)
-        Along the documents.
+        Whether each document is written.
     report : Progress
         Gets ("writing", documents gone through, n).
     """
@@ -131,7 +131,7 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
 
 
 def is_dropped(documents: FileDocuments, index: int, kept: Bools) -> bool:
-    """Tell whether nothing is written for a file: it was left out, or it is one document, or one object, and dropped."""
+    """Tell whether nothing is written for a file: it was rejected, or it is one document or object that was dropped."""
     flags = kept[documents.span(index).start : documents.span(index).stop]
     alone = documents.sources[index].kind in (*WHOLE, "object")
     return documents.is_left_out(index) or bool(alone and len(flags) and not flags.any())
@@ -144,7 +144,7 @@ def write_kept_file(target: Path, documents: FileDocuments, index: int, kept: Bo
     _, rejected, blank = documents.counts(index)
     if flags.all() and not rejected and not blank and source.stored == source.compression:
         _copy_file(source.location, target)
-        documents.check_unchanged(index)  # a change at any time ends the run, so one look is enough
+        documents.check_unchanged(index)  # any change ends the run, so one check is enough
         report("writing", span.stop, len(documents.ids))
         return
     documents.check_unchanged(index)
@@ -167,29 +167,29 @@ def write_kept_file(target: Path, documents: FileDocuments, index: int, kept: Bo
 
 
 def _copy_file(location: str, target: Path) -> None:
-    """Copy a file to a new one; the copy of a long one shares its blocks where the file system can do so."""
+    """Copy a file to a new one; a long one shares its blocks if the file system supports it."""
     with open(location, "rb", buffering=0) as original, target.open("xb") as file:  # noqa: PTH123 - see `sources`
         try:
             data = original.read(_SHORT)
             file.write(data)
             file.flush()
             if len(data) == _SHORT and hasattr(os, "copy_file_range"):
-                with contextlib.suppress(OSError):  # the system cannot do it, or not between these places
+                with contextlib.suppress(OSError):  # not supported by the system, or not between these places
                     while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
                         pass
             while data := original.read(_COPY):
                 file.write(data)
                 file.flush()
         except OSError as error:
-            error.filename, error.filename2 = location, os.fspath(target)  # as `shutil.copyfile` names them
+            error.filename, error.filename2 = location, os.fspath(target)  # like `shutil.copyfile`
             raise
 
 
 def copy_companions(output: OutputDirectory, folder: str, documents: FileDocuments, change: bytes) -> None:
     """Copy the files that describe a dataset beside its documents in a folder of the output.
 
-    The ``state.json`` of a dataset gets another fingerprint where documents were changed (to ``datasets`` the same
-    fingerprint means the same data), and lists only the files that are there. `change`: equal for equal changes, empty
+    The ``state.json`` of a dataset gets another fingerprint if documents were changed (to ``datasets`` the same fingerprint
+    means the same data), and lists only the files that exist. `change`: a string that is equal for equal changes, and empty
     for none.
     """
     for path, name in documents.companions:
@@ -201,7 +201,7 @@ def copy_companions(output: OutputDirectory, folder: str, documents: FileDocumen
 
 
 def _change_state(data: bytes, folder: Path, change: bytes) -> bytes:
-    """Rewrite the ``state.json`` of a dataset; return it unchanged where its layout is unknown."""
+    """Rewrite the ``state.json`` of a dataset; return it unchanged if its layout is unknown."""
     try:
         state = json.loads(data)
         files = [item for item in state["_data_files"] if (folder / item["filename"]).is_file()]
@@ -213,13 +213,13 @@ def _change_state(data: bytes, folder: Path, change: bytes) -> bytes:
 
 
 def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
-    """Copy the lines of kept documents untouched; `flags` has one entry for each document of the file."""
+    """Copy the lines of kept documents unchanged; `flags` has one entry for each document of the file."""
     source, (starts, ends) = documents.sources[index], documents.line_spans(index)
     starts, ends = starts[flags], ends[flags]
     at = 0
     with open_writer(target, source.compression, documents.threads) as file, open_source(source) as original:
         for start, stop, lines in join_ranges(starts, ends, GAP):
-            if source.stored:  # what is decompressed cannot be sought in
+            if source.stored:  # a decompressed file cannot be seeked
                 _copy_bytes(original, None, start - at)
             else:
                 original.seek(start)
@@ -228,9 +228,9 @@ def _copy_lines(documents: FileDocuments, index: int, flags: Bools, target: Path
 
 
 def _copy_spans(original: IO[bytes], target: IO[bytes], starts: Ints, ends: Ints) -> None:
-    """Copy ascending spans of a file, which is at the first of them. Raises EOFError where it ends before the last."""
+    """Copy ascending spans of a file, which is positioned at the first. Raises EOFError if it ends before the last."""
     first = np.concatenate([[True], starts[1:] != ends[:-1]])
-    starts, ends = starts[first], ends[np.concatenate([first[1:], [True]])]  # of spans that touch, one
+    starts, ends = starts[first], ends[np.concatenate([first[1:], [True]])]  # merge spans that touch
     at, stop = int(starts[0]), int(ends[-1])
     while at < stop:
         data = original.read(min(_COPY, stop - at))
@@ -245,7 +245,7 @@ def _copy_spans(original: IO[bytes], target: IO[bytes], starts: Ints, ends: Ints
 
 
 def _write_index(documents: FileDocuments, index: int, flags: Bools, target: Path) -> None:
-    """Write an index of captures without the lines of dropped and rejected documents; `flags` as of `_copy_lines`."""
+    """Write an index of captures without the lines of dropped and rejected documents; `flags` as for `_copy_lines`."""
     source, dropped = documents.sources[index], documents.span(index).start + np.flatnonzero(~flags)
     left_out = {*documents.places(dropped)[1], *documents.rejected_numbers(index)}
     with open_writer(target, source.compression, documents.threads) as file:
@@ -253,9 +253,9 @@ def _write_index(documents: FileDocuments, index: int, flags: Bools, target: Pat
 
 
 def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Path, report: Progress) -> None:
-    """Write the kept documents, and all sound records that are not documents, untouched.
+    """Write the kept documents, and all intact records that are not documents, with their bytes unchanged.
 
-    If several records share a compressed member, each is compressed by itself here.
+    If several records share a compressed member, each is compressed separately here.
     """
     source, span = documents.sources[index], documents.span(index)
     positions = iter(span)
@@ -284,9 +284,9 @@ def _write_archive(documents: FileDocuments, index: int, kept: Bools, target: Pa
 
 
 class ArchiveCopy:
-    """A new archive with some records of another one, untouched.
+    """A new archive with some records of another one, with their bytes unchanged.
 
-    If several records share a compressed member, each is compressed by itself. Use it in a ``with`` block.
+    If several records share a compressed member, each is compressed separately. Use it in a ``with`` block.
 
     Attributes
     ----------
@@ -329,7 +329,7 @@ def is_at_hand(source: Source, entry: ArchiveEntry) -> bool:
 
 
 def _copy_bytes(original: IO[bytes], target: IO[bytes] | None, count: int) -> None:
-    """Copy the next bytes of a file; None as `target`: pass over them. Raises EOFError where there are fewer."""
+    """Copy the next bytes of a file; skip them if `target` is None. Raises EOFError if there are fewer."""
     while count:
         data = original.read(min(_COPY, count))
         if not data:
@@ -340,7 +340,7 @@ def _copy_bytes(original: IO[bytes], target: IO[bytes] | None, count: int) -> No
 
 
 def write_ids(file: IO[bytes], ids: Iterator[str | int]) -> None:
-    """Write a line ``{"id": ...}`` for each id, for documents of which only the sketch is known."""
+    """Write a line ``{"id": ...}`` for each id, for documents of which only sketches are known."""
     for ident in ids:
         file.write(to_json({"id": ident}) + b"\n")
 
@@ -355,7 +355,7 @@ def write_annotated(output: OutputDirectory, documents: FileDocuments, verdicts:
     """Write every input, in its own format, with the verdict on each document.
 
     JSON records get a field ``ndcore``, rows of tables get columns. `report` gets ("writing", documents gone through, n).
-    DocumentError if a file has changed, or cannot hold annotations.
+    Raises DocumentError if a file has changed, or cannot hold annotations.
     """
     for index, source in enumerate(documents.sources):
         if documents.is_left_out(index):
@@ -401,7 +401,7 @@ def _get_values(verdicts: NamedVerdicts, position: int, fields: Iterable[str]) -
 
 
 def _annotate_table(documents: FileDocuments, index: int, target: Path, verdicts: NamedVerdicts, report: Progress) -> None:
-    """Write a CSV or TSV file with the columns of verdicts; in UTF-8 where its encoding lacks a character of them."""
+    """Write a CSV or TSV file with the columns of verdicts; in UTF-8 if its encoding lacks a character of them."""
     source, columns = documents.sources[index], _choose_columns(verdicts)
 
     def annotated(position: int, row: bytes) -> bytes:
@@ -451,7 +451,7 @@ SavedRecords = dict[tuple[str, int | None], str]  # from path and number of a re
 
 
 def write_rejected(output: OutputDirectory, documents: FileDocuments) -> SavedRecords:
-    """Write the rejected records of every input untouched, in its own format and under its name in ``kept/``.
+    """Write the rejected records of every input unchanged, in its own format and under its name in ``kept/``.
 
     Records longer than ``source.longest`` are left out, and so is everything after damage that ends the reading of a file.
     Nothing is written for an input without rejected records.
@@ -481,7 +481,7 @@ def write_rejected(output: OutputDirectory, documents: FileDocuments) -> SavedRe
 
 
 def _write_file(output: OutputDirectory, source: Source) -> bool:
-    """Write a file that was rejected as a whole; return False where it is too long, or cannot be read at all."""
+    """Write a file that was rejected as a whole; return False if it is too long or cannot be read at all."""
     try:
         if source.stored == source.compression:
             with Path(source.location).open("rb") as file:

@@ -1,4 +1,4 @@
-"""Choose the files of directories that are read: patterns of names, and hidden files.
+"""Choose the files of directories that are read, by patterns of names and by whether they are hidden.
 
 Patterns are translated here, not by ``pathspec``: selection belongs to the base installation, whose only dependency is
 NumPy, and each pattern must tell whether it matched any file.
@@ -15,7 +15,7 @@ from ndcore.files.remote import is_remote
 
 
 class Selection:
-    """Choose among the files of directories.
+    """A choice among the files of directories.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ class Selection:
     Notes
     -----
     Patterns work as in ``.gitignore`` (https://git-scm.com/docs/gitignore), on the path below the directory that was named,
-    with ``/`` between names: ``*`` and ``?`` match characters other than ``/``, ``[a-z]`` one of these, ``[!a-z]`` any other
-    one, ``**`` any number of folders. A pattern without ``/`` may match at any depth; one with it matches from the
+    with ``/`` between names: ``*`` and ``?`` match characters other than ``/``, ``[a-z]`` one of these, ``[!a-z]`` any
+    other one, ``**`` any number of folders. A pattern without ``/`` may match at any depth; one with ``/`` matches from the
     beginning. A pattern that matches a folder matches everything in it; one that ends in ``/`` matches only folders. Case
     matters.
 
     Three forms of ``.gitignore`` are not supported: ``!`` before a pattern and a backslash before a character are plain
-    characters, and classes as ``[[:alpha:]]`` are refused.
+    characters, and classes such as ``[[:alpha:]]`` are refused.
 
     >>> chosen = Selection(include=["*.txt"], exclude=["drafts/"])
     >>> chosen.reads("a/b.txt"), chosen.reads("a/b.md"), chosen.enters("a/drafts")
@@ -55,7 +55,7 @@ class Selection:
         return included and not self._match(self._exclude, file)
 
     def _match(self, patterns: dict[str, re.Pattern[str]], path: str) -> bool:
-        """Match a path against patterns, and note which ones matched."""
+        """Match a path against patterns, and record which ones matched."""
         matching = [text for text, pattern in patterns.items() if pattern.match(path)]
         self._used.update(matching)
         return bool(matching)
@@ -63,7 +63,7 @@ class Selection:
     def checked(self, inputs: Sequence[str]) -> list[str]:
         """Return the patterns of `exclude` that matched nothing; call it after these inputs have been searched.
 
-        UsageError where a pattern of `include` matched nothing, or where no input is a directory.
+        Raises UsageError if a pattern of `include` matched nothing, or if no input is a directory.
         """
         if (self._include or self._exclude) and not any(Path(path).is_dir() or is_remote(path) for path in inputs):
             raise UsageError("--include and --exclude choose among the files of directories, and no input is a directory")
@@ -88,7 +88,7 @@ def _compile_patterns(texts: Sequence[str], option: str) -> dict[str, re.Pattern
 
 
 def _translate_pattern(pattern: str) -> str:
-    """Return the regular expression of a pattern, for paths whose folders end in ``/``."""
+    """Translate a pattern to a regular expression for paths whose folders end in ``/``."""
     folder, body = pattern.endswith("/"), pattern.rstrip("/")
     begin = "" if "/" in body else "(?:.*/)?"
     tokens = re.split(r"(\*\*/|/\*\*$|\*|\?|\[[!^]?\]?[^\]]*\])", body.lstrip("/"))
@@ -110,7 +110,7 @@ def _translate_pattern(pattern: str) -> str:
 
 
 def _translate_class(pattern: str, token: str) -> str:
-    """Return the expression of a class as ``[a-z_]`` or ``[!a-z]``. UsageError where a range of it is empty."""
+    """Translate a class such as ``[a-z_]`` or ``[!a-z]``. Raises UsageError if a range of it is empty."""
     inner = token[1:-1]
     if re.search(r"\[:\w*:$", inner):
         raise UsageError(f"{pattern!r}: the class {inner}] is not supported; name its characters, as [A-Za-z]")

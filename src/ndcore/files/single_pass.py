@@ -1,7 +1,7 @@
-"""Documents that are read once, each with its id, date and place.
+"""Read documents once, each with its id, date and place.
 
-`FileDocuments` is for jobs that read again: it collects every id and place, and stores the text of pages. `SinglePass`
-collects nothing, so its memory does not grow with the inputs.
+`FileDocuments` is for jobs that read documents repeatedly: it collects every id and place, and stores the text of pages.
+`SinglePass` collects nothing, so its memory does not grow with the inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ndcore.text.inputs import is_by_tags
 
 
 class Dated(NamedTuple):
-    """A document with its id, its date (None where unknown) and its place."""
+    """A document with its id, its date (None if unknown) and its place."""
 
     id: str | int
     text: Text
@@ -39,7 +39,7 @@ class SinglePass:
     ----------
     inputs : Inputs
     text_field, id_field, require_id, on_error, html, threads, told
-        As in `FileDocuments`. A file that is one document has its path below the input as its id.
+        As for `FileDocuments`. The id of a file that is one document is its path below the input.
     date_field : str, optional
         Field or column that holds the date (see `parse_date`). None: records of archives have their date of capture, other
         documents have none.
@@ -51,7 +51,7 @@ class SinglePass:
     rejected : list of Rejected
     ignored : list of Ignored
     by_tags : list of (id, Place)
-        The pages that no parser read, because it would take too long (see `html_reader`).
+        The pages that were read by their tags alone, because parsing would take too long (see `html_reader`).
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class SinglePass:
         self._position.at = len(self._sources)
 
     def _read_source(self, source: Source) -> Iterator[Dated]:
-        """Yield the documents of a source. Raises DocumentError where it cannot be read, or not from some record on."""
+        """Yield the documents of a source. Raises DocumentError if it cannot be read, or only up to some record."""
         copy_stream(source, self._work)
         if source.problem:
             raise DocumentError(source.path, None, source.problem)
@@ -151,7 +151,7 @@ class SinglePass:
             yield Dated(ident, record.text, date, place)
 
     def _find_date(self, record: Record) -> datetime.datetime | None:
-        """Find the date of a record. RecordError where its field holds none."""
+        """Find the date of a record. Raises RecordError if its field does not hold a date."""
         if self._field is None or not record.values:
             return record.date or self._date
         value = record.values[0]

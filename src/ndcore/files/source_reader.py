@@ -24,7 +24,7 @@ from ndcore.files.text_encoding import EncodingError, decode, detect_encoding
 from ndcore.files.web_archive import iterate_entries
 from ndcore.text.inputs import Extracted
 
-SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are cut into records here
+SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are split into records here
 
 
 class RawRecords(Protocol):
@@ -42,7 +42,7 @@ class RawRecords(Protocol):
     closing: bytes
 
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield (number from 1, bytes between the record and the one before, record).
+        """Yield (number from 1, bytes between the previous record and this one, record).
 
         A blank line is an empty record; a record longer than ``source.longest`` is a TooLong.
         """
@@ -50,7 +50,7 @@ class RawRecords(Protocol):
 
 
 class RawLines:
-    """The lines of a file of JSON Lines, or those `within` a range of it."""
+    """The lines of a JSON Lines file, or only the lines `within` a range of it."""
 
     opening = closing = b""
 
@@ -63,11 +63,11 @@ class RawLines:
 
 
 def cut_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
-    """Cut a file of one of the kinds SPLIT, an mbox, or an index of captures into records.
+    """Split a file of one of the kinds SPLIT, an mbox, or an index of captures into records.
 
     The header of a table gets the columns `added`.
 
-    Iterating raises DocumentError where the file cannot be read or is damaged.
+    Iterating raises DocumentError if the file cannot be read or is damaged.
     """
     if source.kind in DELIMITERS:
         return Rows(source, added)
@@ -76,7 +76,7 @@ def cut_records(source: Source, added: Sequence[str] = ()) -> RawRecords:
     return RawLines(source) if source.kind in ("jsonl", "cdx") else Elements(source)
 
 
-Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of what cannot be one; a blank line
+Item = Record | Block | tuple[int | None, str] | None  # documents; (number, reason) of a rejected record; a blank line
 
 
 class SourceReader:
@@ -86,11 +86,11 @@ class SourceReader:
     ----------
     fields : Fields
     html : {"page", "main"} or None
-        As in `FileDocuments`.
+        As for `FileDocuments`.
     fast : bool
-        As in `RecordParser`; and read columns in blocks. Results do not depend on it.
+        As for `RecordParser`; also read columns in blocks. Results do not depend on it.
     threads : int or None
-        As in `HtmlWorkers` and `JsonLines`.
+        As for `HtmlWorkers` and `JsonLines`.
 
     Attributes
     ----------
@@ -105,24 +105,24 @@ class SourceReader:
     def items(
         self, source: Source, wanted: Callable[[int | None], bool], contents: Contents, lines: Wanted | None = None
     ) -> Iterator[Item]:
-        """Yield the wanted documents as Records, (number, reason) of what cannot be a document, None for a blank line.
+        """Yield the wanted documents as Records, (number, reason) of records that cannot be documents, None for blank lines.
 
-        The documents of JSONL files and of files of columns come in Blocks.
+        The documents of JSONL files and columnar files are in Blocks.
 
         Parameters
         ----------
         wanted : callable
-            Called once for each record that may be a document, in order, with its number (None for a whole file); not for
-            lines of JSONL files, and rows of files of columns. Unwanted records are not parsed if the format allows it.
+            Called once for each record that may be a document, in order, with its number (None for a whole file); but not
+            for lines of JSONL files and rows of columnar files. Unwanted records are not parsed if the format allows it.
         contents : Contents
             Collects the spans and kinds of the records of an archive.
         lines : Wanted, optional
-            The wanted lines of a JSONL file, or rows of a file of columns. None: all.
+            The wanted lines of a JSONL file, or rows of a columnar file. None: all.
 
         Raises
         ------
         DocumentError
-            The file cannot be read, or not from some record on.
+            The file cannot be read, or only up to some record.
         """
         if source.kind in ARCHIVED:
             entries = iterate_entries(source) if source.kind == "archive" else iterate_captures(source)
@@ -173,7 +173,7 @@ class SourceReader:
 
 
 def decode_source(source: Source, data: bytes) -> str | bytes:
-    """Decode a text; UTF-8 stays bytes. DocumentError if its encoding cannot be detected, or is not the named one."""
+    """Decode a text; UTF-8 stays bytes. Raises DocumentError if its encoding cannot be detected, or is not the named one."""
     try:
         if not source.encoding:
             source.set_encoding(detect_encoding(data))
@@ -189,7 +189,7 @@ def decode_source(source: Source, data: bytes) -> str | bytes:
 def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
     """Yield an Html for the text of each document, and other items unchanged.
 
-    `charset` is the encoding, if the user named one, of texts that are bytes, as columns of Parquet may have.
+    `charset` is the encoding that the user named, if any, for texts that are bytes, which columns of Parquet may have.
     """
     for item in items:
         if isinstance(item, Record):
@@ -202,5 +202,5 @@ def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | It
 
 
 def _replace_block_text(block: Block, text: Extracted | RecordError) -> Item:
-    """Replace the HTML of a block of one document by its text; return (number, reason) where extraction failed."""
+    """Replace the HTML of a block of one document by its text; return (number, reason) if extraction failed."""
     return (int(block.numbers[0]), str(text)) if isinstance(text, RecordError) else block._replace(texts=[text])

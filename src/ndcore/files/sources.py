@@ -27,7 +27,7 @@ STDIN_NAME = "stdin.jsonl"
 
 
 class TextForm(NamedTuple):
-    """The encoding of files without a byte order mark, and the delimiter of tables, as named; empty: detected."""
+    """The encoding that the user named for files without a byte order mark, and the delimiter of tables; empty: detected."""
 
     encoding: str = ""
     delimiter: str = ""
@@ -49,31 +49,31 @@ class Source:
     label : str
         The id of a text document; records without an id get ``<label>:<line>``.
     kind : str
-        As in `Format`; for a stream the kind that its name says, until it is read.
+        As for `Format`; for a stream, the kind that its name suggests until it is read.
     compression : str
-        As in `Format`; files in ``kept/`` have the same.
+        As for `Format`; files in ``kept/`` have the same.
     location : str
         The file to open: `path`, or the copy of a stream; empty until there is one.
     stored : str
-        The compression of `location`: as `compression`, except for copies of streams.
+        The compression of `location`: the same as `compression`, except for copies of streams.
     seen : int
-        Bytes of `location` that the present pass has read, about; after the pass, the size of the file.
+        About the bytes of `location` that the current pass has read; after the pass, the size of the file.
     encoding, problem : str
-        As in `Format`. The encoding of text and tables is empty until it is detected, and ``utf-8`` then.
+        As for `Format`. The encoding of text and tables is empty until it is detected; UTF-8 is then ``utf-8``.
     named : bool
-        The user named this file; otherwise it comes from a directory.
+        Whether the user named this file; otherwise it was found in a directory.
     longest : int
-        Bytes that one record of it may have, decompressed; see `explain_too_long`.
+        The largest size of a record in bytes, decompressed; see `explain_too_long`.
     archives : str
         The folder that the user named for the web archives of an index; empty: the folder of the index.
     form : TextForm
         The encoding and delimiter that the user named.
     as_bytes : bool
-        A text is its raw bytes, in any encoding.
+        Read texts as raw bytes, in any encoding.
     delimiter : str
-        Of a table, once it has been detected.
+        The delimiter of a table, once it has been detected.
     told : list of str
-        Notes for the user on how it was read.
+        Notes for the user on how the source was read.
     readable : int or None
         Rows of a columnar file before its first damage, once a pass has reached it: later passes end there.
     annotated_in_utf8 : bool
@@ -102,7 +102,7 @@ class Source:
 
     @property
     def is_remote(self) -> bool:
-        """It is at a URL and has no copy here."""
+        """Whether the source is at a URL and has no local copy."""
         return not self.location and is_url(self.path)
 
     def make_id(self, number: int | None) -> str:
@@ -110,7 +110,7 @@ class Source:
         return self.label if number is None else f"{self.label}:{number}"
 
     def set_encoding(self, encoding: str) -> None:
-        """Set the encoding that the text was read in, and note it where it is not UTF-8."""
+        """Set the encoding that the text was read in, with a note if it is not UTF-8."""
         self.encoding = encoding
         if encoding != "utf-8" and f"as {encoding}" not in self.told:
             self.told.append(f"as {encoding}")
@@ -147,17 +147,17 @@ class TooLong(bytes):
 
 
 def explain_too_long(what: str, longest: int) -> str:
-    """Explain that something is longer than `longest` bytes, and how to have it read."""
+    """Explain that something is longer than `longest` bytes, and how to read it."""
     return f"{what} is longer than {show_bytes(longest)}; a larger --max-record has it read"
 
 
 def show_bytes(count: int) -> str:
-    """Show a number of bytes in MiB where it is a whole number of them."""
+    """Show a number of bytes, in MiB if it is a whole number of them."""
     return f"{count >> 20:,} MiB" if count and count % (1 << 20) == 0 else f"{count:,} bytes"
 
 
 class Ignored(NamedTuple):
-    """An entry of a directory that is not a document and is passed over: where it is, and its kind."""
+    """An entry of a directory that is skipped because it is not a document: where it is, and its kind."""
 
     path: str
     kind: str
@@ -172,12 +172,12 @@ class Inputs:
     sources : list of Source
         In reading order.
     ignored : list of Ignored
-        Entries of directories that no pattern left out: hidden files and folders, links to directories, sockets, devices,
-        outputs of ndcore, and files that are not text.
+        Entries of directories that were skipped though no pattern excludes them: hidden files and folders, links to
+        directories, sockets, devices, outputs of ndcore, and files that are not text.
     excluded : int
-        Files and folders that patterns left out.
+        Number of files and folders that patterns excluded.
     companions : list of (str, str)
-        Path, and name below ``kept/``, of ignored files that belong to the documents beside them.
+        Path and name below ``kept/`` of ignored files that belong to the documents beside them.
     paths : list of str
         The inputs, with patterns of URLs expanded.
     """
@@ -189,7 +189,7 @@ class Inputs:
     paths: list[str] = field(default_factory=list)
 
     def limit(self, longest: int) -> None:
-        """Bound the bytes of a record in every source."""
+        """Limit the size of records in every source."""
         for source in self.sources:
             source.longest = longest
 
@@ -213,7 +213,7 @@ def is_url(path: str) -> bool:
 
 
 def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
-    """Recognise the format of a file by its first bytes; by its name alone where it cannot be read.
+    """Recognise the format of a file by its first bytes, or by its name alone if it cannot be read.
 
     With `binary`, a file that is not text counts as text in an unknown encoding.
     """
@@ -226,7 +226,7 @@ def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
 
 
 def recognise_source(name: str, file: IO[bytes], binary: bool, encoding: str = "") -> Format:
-    """Return `recognise` of a file; with `binary` as `format_of` does."""
+    """Recognise the format of an open file; `binary` as for `format_of`."""
     file_format = recognise(name, file, encoding=encoding)
     if binary and file_format.kind == "text" and (file_format.binary or file_format.encoding):
         return file_format._replace(encoding="", problem="", binary="")
@@ -245,7 +245,7 @@ def starts_with(path: str, magic: bytes) -> bool:
 
 
 def get_sizes(sources: Iterable[Source]) -> Iterator[int]:
-    """Yield the stored size of each file in bytes; 0 for a file that cannot be read, which is reported later."""
+    """Yield the stored size of each file in bytes; 0 for an unreadable file, which is reported later."""
     for source in sources:
         try:
             yield os.stat(source.location).st_size

@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 class WorkDirectory:
     """A temporary directory, made when first needed and removed by `close`.
 
-    It lies where ``tempfile`` puts temporary files (``TMPDIR``); the names of its files carry no meaning.
+    ``tempfile`` chooses the place (``TMPDIR``); the names of its files carry no meaning.
     """
 
     def __init__(self) -> None:
@@ -49,9 +49,9 @@ class WorkDirectory:
 def copy_stream(source: Source, work: WorkDirectory) -> None:
     """Copy the stream or the remote file of `source` into `work`, and point ``source.location`` at the copy.
 
-    The format of a stream is recognised here; the format of a remote file is known before. Sources that have a file already
-    are skipped. A compressed stream is copied as it is; others are compressed, except Parquet and Arrow, which need random
-    access.
+    The format of a stream is recognised here; the format of a remote file is already known. Sources that already have a
+    file are skipped. A compressed stream is copied unchanged; others are compressed, except Parquet and Arrow, which need
+    random access.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
         file_format = recognise(source.name, io.BytesIO(head), encoding=source.form.encoding)
         source.kind, source.encoding, source.problem = file_format.kind, file_format.encoding, file_format.problem
         source.stored = file_format.compression
-        if source.kind == "archive" and source.stored:  # its members are copied as they are
+        if source.kind == "archive" and source.stored:  # its members are copied unchanged
             source.compression = source.stored
     if source.problem:
         return
@@ -86,7 +86,7 @@ def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
         with Path(location).open("wb") as target, _open_packed(target, packed) as copy:
             for data in itertools.chain([head], stream):
                 copy.write(data)
-    except OSError as error:  # of the copy: `read_chunks` raises DocumentError
+    except OSError as error:  # an error of the copy; errors of reading are DocumentErrors
         if error.errno in FULL:
             name_place(error, tempfile.gettempdir(), inside=Path(tempfile.gettempdir()), hint=TEMPORARY)
             raise DocumentError(source.path, None, f"cannot be copied to {error.filename}: {error.strerror}") from error
@@ -106,7 +106,7 @@ def _read_beginning(stream: Iterator[bytes]) -> bytes:
 
 @contextlib.contextmanager
 def _open_packed(target: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
-    """Yield `target`, or a file that compresses into it with little work."""
+    """Yield `target`, or a file that compresses into it at a fast level."""
     if packed:
         with gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as file:
             yield file  # type: ignore[misc]

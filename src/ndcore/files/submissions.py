@@ -1,4 +1,4 @@
-"""Documents joined to submissions: what one person handed in, as one file, a folder, or a record."""
+"""Join documents into submissions: what one person handed in, as a file, a folder, or a record."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LANGUAGE_OF = {suffix: language for language, suffixes in LANGUAGES.items() for
 
 
 class SubmittedFile(NamedTuple):
-    """A file, or a record, of a submission: its place as the user knows it, and where its text begins."""
+    """A file or record of a submission: its place as the user knows it, and where its text begins."""
 
     place: str
     start: int
 
 
 class Submission(NamedTuple):
-    """What one person handed in: the texts of its files, one after another.
+    """What one person handed in: the concatenated texts of its files.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class _Part(NamedTuple):
 class Submissions:
     """The submissions of some documents, in order.
 
-    A record is a submission. Of files: where one directory was named, each file and each folder in it is a submission;
-    where several inputs were named, each of them is.
+    Each record is a submission. If one directory was named, each file and each folder in it is a submission; if several
+    inputs were named, each input is one.
 
     Parameters
     ----------
@@ -75,20 +75,21 @@ class Submissions:
     inputs : sequence of str
         The paths that the user named.
     language : str or None
-        Of all files: "text", or a name of `LANGUAGES`. None: as the suffixes of files say; other formats than plain text are
-        text.
+        The language of all files: "text", or a name in `LANGUAGES`. None: the language of each file's suffix; other formats
+        than plain text are "text".
     lexers : LexerProcesses or None
-        Reads programs; None: there are none.
+        Reads programs; None: there are no programs.
     largest : int
-        Bytes of UTF-8 that a program may have.
+        The largest program, in bytes of UTF-8.
     skip : bool
-        List in `rejected` what cannot be read as a program, and go on.
+        List files that cannot be read as programs in `rejected`, and continue.
     threads : int or None
 
     Attributes
     ----------
     names : list of str
-        Of the submissions that `read` has yielded; in the end, of records with the same id each with its place.
+        The names of the submissions that `read` has yielded; at the end, records with the same id are distinguished by
+        their places.
     rejected : list of Rejected
     """
 
@@ -101,7 +102,7 @@ class Submissions:
         self._inputs = set(name_inputs(inputs))
         self._sources = {source.path: source for source in documents.sources}
         self.names: list[str] = []
-        self._positions: list[list[int]] = []  # of the documents of each submission
+        self._positions: list[list[int]] = []  # the positions of the documents of each submission
         self.rejected: list[Rejected] = []
 
     def read(self) -> Iterator[Submission]:
@@ -110,7 +111,7 @@ class Submissions:
         Raises
         ------
         DocumentError
-            A document cannot be read, or not as a program in its language; unless these are skipped.
+            A document cannot be read, or not as a program in its language, and such files are not skipped.
         """
         self.names, self._positions, self.rejected = [], [], []
         parts = self._parts(self._batches())
@@ -130,7 +131,7 @@ class Submissions:
     def load(self, chosen: Iterable[int]) -> dict[int, Submission]:
         """Read some of the submissions again, given the places of their names; their texts are in memory.
 
-        Raises DocumentError where one cannot be read this time.
+        Raises DocumentError if one can no longer be read.
         """
         wanted, order = np.zeros(len(self.documents.ids), np.bool_), sorted(set(chosen))
         for number in order:
@@ -161,12 +162,12 @@ class Submissions:
                 yield _Part(position, self._sources[place.file], place.line, text)
 
     def _made(self, parts: Iterator[_Part]) -> Iterator[tuple[Submission, list[int], list[DocumentError]]]:
-        """Yield each submission, the positions of its documents, and why others are not in it."""
+        """Yield each submission, the positions of its documents, and the reasons why others were left out."""
         pieces = ((name, list(own)) for (name, _), own in itertools.groupby(parts, self._key))
         return map_pieces(lambda piece: self._make(*piece), pieces, self._threads)
 
     def _key(self, part: _Part) -> tuple[str, int]:
-        """Return the name of the submission of a document, and what tells records apart."""
+        """Return the name of the submission of a document, and for a record its number."""
         if part.source.kind not in WHOLE:
             return str(self.documents.ids[part.position]), part.position
         folders = part.source.name.split("/")
@@ -176,7 +177,7 @@ class Submissions:
         return folders[min(depth, len(folders) - 1)], -1
 
     def _make(self, name: str, parts: list[_Part]) -> tuple[Submission, list[int], list[DocumentError]]:
-        """Join the documents of a submission."""
+        """Join documents into a submission."""
         texts, length, files, lexed = list[str](), 0, list[SubmittedFile](), list[tuple[int, LexedProgram]]()
         positions, errors = list[int](), list[DocumentError]()
         for part in parts:
@@ -210,7 +211,7 @@ class Submissions:
 
 
 def language_of(source: Source, chosen: str | None) -> str:
-    """Return the language of a file: the chosen one, or as its suffix says. Raises DocumentError for an unknown suffix."""
+    """Return the language of a file: the chosen one, or its suffix's. Raises DocumentError for an unknown suffix."""
     if chosen is not None:
         return chosen
     *stem, suffix = source.path.rpartition("/")[2].lower().split(".")
@@ -226,12 +227,12 @@ def language_of(source: Source, chosen: str | None) -> str:
 
 
 def check_languages(sources: Sequence[Source], chosen: str | None, skip: bool) -> set[str]:
-    """Return the languages of files, before any is read.
+    """Determine the languages of files before any is read.
 
     Raises
     ------
     DocumentError
-        A language is unknown; unless such files are skipped.
+        A language is unknown, and such files are not skipped.
     UsageError
         Some files are text and others programs: their tokens cannot be compared.
     """
@@ -250,7 +251,7 @@ def check_languages(sources: Sequence[Source], chosen: str | None, skip: bool) -
 
 
 def _decode(part: _Part) -> str:
-    """Return the text of a document as characters. Raises DocumentError."""
+    """Decode the text of a document. Raises DocumentError."""
     if isinstance(part.text, str):
         return str(part.text)
     try:
@@ -261,7 +262,7 @@ def _decode(part: _Part) -> str:
 
 
 def _join(lexed: list[tuple[int, LexedProgram]]) -> LexedProgram:
-    """Join programs, each with the place where it begins in the text of all."""
+    """Concatenate programs, given where each begins in the joint text."""
     return LexedProgram("\n".join(program.text for _, program in lexed if program.text),
                         np.concatenate([start + program.starts for start, program in lexed]),
                         np.concatenate([start + program.ends for start, program in lexed]))

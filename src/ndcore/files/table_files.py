@@ -1,4 +1,4 @@
-"""Tables for other programs, written in batches; a table gets its name only when it is complete.
+"""Write tables for other programs, in batches; a table gets its name only when it is complete.
 
 Formats: Parquet (https://parquet.apache.org), CSV (RFC 4180), JSON Lines (https://jsonlines.org).
 """
@@ -63,16 +63,16 @@ class TableFile(OutputFile):
     Parameters
     ----------
     path : str
-        Its suffix, .parquet, .csv or .jsonl, is the format.
+        Its suffix, .parquet, .csv or .jsonl, selects the format.
     overwrite, inputs
-        As in `check_output`.
+        As for `check_output`.
 
     Raises
     ------
     BlockingIOError
-        As `OutputFile`.
+        As raised by `OutputFile`.
     UsageError
-        As `OutputFile`; its suffix is not a format, or pyarrow is missing for Parquet.
+        As raised by `OutputFile`; or its suffix is not a format, or pyarrow is missing for Parquet.
     """
 
     def __init__(self, path: str, overwrite: bool = False, inputs: Iterable[str] = ()) -> None:
@@ -90,8 +90,8 @@ class TableFile(OutputFile):
 
 
 def write_json_lines(file: IO[bytes], table: Table) -> int:
-    """Write each row as an object on a line, and return the number of rows. Rows that are not in blocks are written one by
-    one, as they come.
+    """Write each row as an object on a line, and return the number of rows. Rows that are not in blocks are written one
+    by one, as they are made.
     """
     count = 0
     for block in table.rows.blocks if isinstance(table.rows, Blocks) else ():
@@ -110,13 +110,13 @@ def _encode_row(columns: list[Column], row: Sequence[Any]) -> bytes:
 
 
 def _encode_block(columns: list[Column], block: Sequence[Sequence[Any]]) -> bytes:
-    """Encode a block of rows as `_encode_row` does each, column by column."""
+    """Encode a block of rows column by column, with the same result as `_encode_row`."""
     line = "{" + ", ".join(f"{to_json(column.name).decode()}: ".replace("%", "%%") + "%s" for column in columns) + "}\n"
     cells = [to_json_each(map(_convert_time, values) if column.kind == "time" else values)
              for column, values in zip(columns, block, strict=True)]
     try:
         return "".join(map(line.__mod__, zip(*cells, strict=True))).encode()
-    except UnicodeEncodeError:  # a row with a lone surrogate is ASCII, and others are not
+    except UnicodeEncodeError:  # only rows with a lone surrogate are ASCII
         return b"".join(_encode_row(columns, row) for row in zip(*block, strict=True))
 
 

@@ -1,9 +1,9 @@
-"""The encoding of text, tables, mail and pages: named by a byte order mark, by the user or by a sender, or detected.
+"""Find the encoding of text, tables, mail and pages: named by a byte order mark, the user or a sender, or detected.
 
-Byte order marks: The Unicode Standard, section 23.8, https://www.unicode.org/versions/latest/. Detection tries, one after
-another: NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element of a page, and
-statistics (resiliparse). Text that is UTF-8 except for a few bytes stays UTF-8. Bytes that an encoding cannot decode are an
-error in files, and become U+FFFD in pages.
+Byte order marks: The Unicode Standard, section 23.8, https://www.unicode.org/versions/latest/. Detection tries in turn:
+NULs at every second byte (UTF-16, UTF-32), escapes of ISO-2022-JP, UTF-8, the ``meta`` element of a page, and statistics
+(resiliparse). Text that is UTF-8 except for a few bytes stays UTF-8. Bytes that an encoding cannot decode are an error in
+files, and become U+FFFD in pages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import unicodedata
 from ndcore.checks import missing
 
 UTF8_MARK = codecs.BOM_UTF8
-_MARKS = (  # UTF-32 first: its little-endian mark begins with the one of UTF-16
+_MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -32,14 +32,14 @@ def remove_mark(data: bytes) -> bytes:
     return data.removeprefix(UTF8_MARK)
 
 
-_SUPERSETS = {  # as browsers decode them
+_SUPERSETS = {  # browsers decode these encodings as their supersets
     "shift_jis": "cp932", "euc_kr": "cp949", "gbk": "gb18030", "gb2312": "gb18030", "iso8859-11": "cp874",
     "tis-620": "cp874",
 }
-_OF_SENDERS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}  # as browsers; a user who names these for a file means them
+_OF_SENDERS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254"}  # like browsers; users who name these mean them
 _NO_TEXT = {"charmap", "idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "mbcs", "oem"}
-_SAMPLE = 1 << 20  # bytes that statistics see
-_LOOK = 1 << 12  # bytes that tell UTF-16 and UTF-32
+_SAMPLE = 1 << 20  # bytes for statistical detection
+_LOOK = 1 << 12  # bytes for the detection of UTF-16 and UTF-32
 _GOOD = 4  # text is UTF-8 with more than this many characters beyond ASCII for each wrong byte
 _HIGH = bytes(range(128, 256))
 
@@ -82,17 +82,17 @@ def find_sender_encoding(charset: str) -> str:
 
 
 def detect_wide_encoding(head: bytes) -> str:
-    """Return UTF-16 or UTF-32 where the beginning of a text without a mark is in it; else an empty string.
+    """Return UTF-16 or UTF-32 if the beginning of a text without a mark is in it; else an empty string.
 
     Most NULs must be high bytes of units; not all, because the common U+4E00 and U+AC00 have a NUL as their low byte. The
     units must be assigned characters that are not controls.
     """
     part = head[: min(_LOOK, len(head)) // 2 * 2]
     count = part.count(b"\0")
-    if not count or (part.isascii() and 5 * count < 2 * len(part)):  # not two bytes a unit
+    if not count or (part.isascii() and 5 * count < 2 * len(part)):  # not two bytes for each unit
         return ""
     for encoding, width, high in (("utf-32-le", 4, 3), ("utf-32-be", 4, 0), ("utf-16-le", 2, 1), ("utf-16-be", 2, 0)):
-        if len(head) % width and len(head) <= _LOOK:  # the whole file
+        if len(head) % width and len(head) <= _LOOK:  # `head` is the whole file
             continue
         units = len(part) // width
         elsewhere = count - part[high::width].count(b"\0")
@@ -117,14 +117,13 @@ def is_utf8(data: bytes) -> bool:
 
 
 def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = False) -> str | None:
-    """Decide the encoding of a text; None where nothing indicates one. O(len).
+    """Decide the encoding of a text; None if nothing indicates one. O(len).
 
     Parameters
     ----------
     data : bytes
     charset : str, optional
-        The name given by the sender or the user, as browsers understand it, else as Python does. Unknown names are
-        ignored.
+        The name given by the sender or the user, in the sense of browsers, else of Python. Unknown names are ignored.
     is_html : bool
         The text is a page, which may name its encoding in a ``meta`` element.
 
@@ -140,16 +139,16 @@ def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
         return told
     if data.isascii() and (b"\x1b$B" in data or b"\x1b$@" in data) and _can_decode(data, "iso2022_jp"):
         return "iso2022_jp"
-    in_utf8 = is_utf8(data) or _is_nearly_utf8(data)  # pages in UTF-8 often declare another encoding
+    in_utf8 = is_utf8(data) or _is_nearly_utf8(data)  # UTF-8 pages often declare another encoding
     if is_html and (not in_utf8 or (data.isascii() and b"\x1b" in data)):  # escapes: ISO-2022-JP, cut off or damaged
         declared = _ask_resiliparse(data, is_html=True)
-        if declared != "utf-8":  # which it also answers for EUC-KR
+        if declared != "utf-8":  # which resiliparse also returns for EUC-KR
             return declared
     return "utf-8" if in_utf8 else _guess_encoding(data)
 
 
 def detect_encoding(data: bytes) -> str:
-    """Detect the encoding of a text. EncodingError where it cannot be told, or not all of the text is in it. O(len).
+    """Detect the encoding of a text. Raises EncodingError if it cannot be detected, or not all of the text is in it. O(len).
 
     Statistics are ignored for data with NULs: they give arbitrary names to UTF-16 that `detect_wide_encoding` missed.
     """
@@ -163,7 +162,7 @@ def detect_encoding(data: bytes) -> str:
 
 
 def decode(data: bytes, encoding: str) -> str:
-    """Decode a text without its byte order mark. EncodingError where it is not in the encoding."""
+    """Decode a text without its byte order mark. Raises EncodingError if it is not in the encoding."""
     try:
         return data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -187,7 +186,7 @@ def _is_nearly_utf8(data: bytes) -> bool:
 
 
 def _find_charset(charset: str) -> str:
-    """Return the encoding that browsers read under a name, else the one of Python; an empty string for other names."""
+    """Return the encoding that browsers use for a name, else Python's; an empty string for unknown names."""
     from resiliparse.parse.encoding import map_encoding_to_html5
 
     name = map_encoding_to_html5(charset, False)
@@ -200,13 +199,13 @@ def _find_charset(charset: str) -> str:
 
 
 def _guess_encoding(data: bytes) -> str | None:
-    """Ask resiliparse for the encoding of bytes that are not UTF-8; None where it knows none."""
+    """Ask resiliparse for the encoding of bytes that are not UTF-8; None if it knows none."""
     first = len(data) - len(data.lstrip(bytes(range(128))))
     sample = data[max(0, first - 100) :][:_SAMPLE]
     name = _ask_resiliparse(sample)
     if name != "utf-8":
         return name
-    beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 takes EUC-KR for UTF-8
+    beyond = [c for c in sample.decode("cp949", "ignore") if not c.isascii()]  # resiliparse 2.0 mistakes EUC-KR for UTF-8
     return "cp949" if 2 * sum("\uac00" <= c <= "\ud7a3" for c in beyond) > len(beyond) else None
 
 

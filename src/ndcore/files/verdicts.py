@@ -18,10 +18,10 @@ from ndcore.files.provenance import Place
 from ndcore.pairs.assignments import largest_clusters
 
 CLUSTERS = "clusters.jsonl"
-ROWS = 1 << 14  # documents whose lines are made at a time
-DESCRIBED = 1 << 10  # documents that are described at a time
+ROWS = 1 << 14  # documents whose lines are made together
+DESCRIBED = 1 << 10  # documents that are described together
 SOMETIMES = ("file", "offset", "date", "representative_file", "representative_offset", "representative_date", "against",
-             "estimated")  # fields that are left out where there is no value
+             "estimated")  # fields that are left out without a value
 ESTIMATED = ("shingle", "near", "contained", "chained")  # if only sketches were given
 
 
@@ -31,7 +31,7 @@ PlaceColumns: TypeAlias = Callable[[Ints], Sequence[list[Any]]]
 class ClusterSummary(NamedTuple):
     """A representative and the documents dropped for it; `lowest` is their lowest resemblance or score.
 
-    `lowest` is None where they have no shingles.
+    `lowest` is None if the dropped documents have no shingles.
     """
 
     representative: int
@@ -52,7 +52,7 @@ class NamedVerdicts:
     sketched, against_sketched : bool
         Only sketches were given, so that resemblances are estimates.
     places, against_places : callable or None
-        Map positions to the columns of `Place`; None where only sketches were given.
+        Map positions to the columns of `Place`; None if only sketches were given.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class NamedVerdicts:
     classes : uint8 array, shape (n,)
         The class of each document as its position in `CLASSES`.
     score : float array or None
-        What was compared with the threshold; None where that is the resemblance.
+        The scores that were compared with the threshold; None if they are the resemblances.
     lost : int array or None
-        Shingles of each dropped document that no kept document has; None where they were not counted.
+        Shingles of each dropped document that no kept document has; None if they were not counted.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class NamedVerdicts:
         return self._join_sides(positions, *sides)[0]
 
     def places(self, positions: Ints) -> list[list[Any]]:
-        """Return the columns of `Place` for documents, all None where a place is unknown; positions as in `name`."""
+        """Return the columns of `Place` for documents, all None if a place is unknown; positions as in `name`."""
         return self._join_sides(positions, self._places or _make_empty_places, self._against_places or _make_empty_places)
 
     def _join_sides(self, positions: Ints, of_texts: PlaceColumns, of_against: PlaceColumns) -> list[list[Any]]:
@@ -122,10 +122,10 @@ class NamedVerdicts:
     def describe(self, position: int) -> dict[str, Any]:
         """Return class, representative, resemblance and size of the cluster of one document, for annotations.
 
-        Also the score and the number of shingles lost, where an option brings them.
+        Includes the score and the number of lost shingles if an option asks for them.
         """
         start = position - position % DESCRIBED
-        if self._described[0] != start:  # annotations ask for one after another
+        if self._described[0] != start:  # annotations request documents in order
             part = np.arange(start, min(start + DESCRIBED, len(self)))
             self._described = start, list(_iterate_records(self.columns(part)))
         return self._described[1][position - start]
@@ -137,7 +137,7 @@ class NamedVerdicts:
             yield from _iterate_records({"id": self.names(part), **self._get_place_columns(part, ""), **self.columns(part)})
 
     def columns(self, positions: Ints) -> dict[str, list[Any]]:
-        """Return the fields of `describe` for many documents, as columns; None where a document lacks a field."""
+        """Return the fields of `describe` for many documents, as columns; None if a document lacks a field."""
         labels = self.labels[positions]
         beyond = labels >= len(self.labels)
         classes = [CLASSES[number] for number in self.classes[positions].tolist()]
@@ -165,17 +165,17 @@ class NamedVerdicts:
         return {f"{prefix}file": file, f"{prefix}line": line, f"{prefix}offset": offset, f"{prefix}date": dates}
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
-        """Count the dropped documents of each class from `start` to `stop`; rare classes only where they occur."""
+        """Count the dropped documents of each class from `start` to `stop`; rare classes only if they occur."""
         numbers = np.bincount(self.classes[start:stop], minlength=len(CLASSES)).tolist()
         return {name: number for name, number in zip(CLASSES[1:], numbers[1:], strict=True) if name not in RARE or number}
 
     def by_loss(self) -> Ints:
-        """Return the positions of dropped documents: in order, or those that lose most shingles first where it is known."""
+        """List the positions of dropped documents: by lost shingles, most first, if these are known; else in order."""
         dropped = np.flatnonzero(~self.kept)
         return dropped if self.lost is None else dropped[np.argsort(-self.lost[dropped], kind="stable")]
 
     def largest(self, limit: int) -> list[ClusterSummary]:
-        """Return the `limit` representatives with most dropped documents; of equals, the first."""
+        """List the `limit` representatives with the most dropped documents; ties by position."""
         return [self._summarize_cluster(label, duplicates) for label, duplicates in largest_clusters(self.labels, limit)]
 
     def clusters(self) -> int:

@@ -3,11 +3,11 @@
 WARC: ISO 28500:2017, *WARC file format*, https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/.
 ARC: Burner and Kahle, *Arc File Format*, 1996, versions 1 and 2, https://archive.org/web/researcher/ArcFileFormat.php.
 Zstandard: IIPC, *warc-zstd 1.0*, https://iipc.github.io/warc-specifications/specifications/warc-zstd/.
-Broken records are reported and passed over, not refused: reading goes on at the next record.
+Broken records are reported and skipped, and reading continues at the next record.
 
-Our own reader stays because FastWARC's iterator (2.0.1) reads no ARC, returns cut records without a word, reads past a
-wrong length, ends at the first damaged member, and has no offsets of records within a member, so rejected and kept records
-could not be copied untouched. Its parser of header fields takes longer than a regular expression.
+FastWARC's iterator (2.0.1) is not used: it does not read ARC, returns truncated records silently, reads past a wrong
+length, ends at the first damaged member, and gives no offsets of records within a member, so rejected and kept records
+could not be copied unchanged. Its parser of header fields takes longer than a regular expression.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ndcore.files.text_encoding import is_utf8
 _CHUNK = 1 << 16
 _PROBE = 1 << 12
 _NEWLINES = re.compile(rb"[\r\n]+")
-_SKIPPABLE = b"\x5d\x2a\x4d\x18"  # begins the frame with the dictionary of all others
+_SKIPPABLE = b"\x5d\x2a\x4d\x18"  # magic of the frame with the dictionary of all others
 
 
 class ArchiveStream:
@@ -44,7 +44,7 @@ class ArchiveStream:
     path : str
         The name of the file in messages.
     dictionary : bytes, optional
-        The dictionary of a .warc.zst, where `file` does not begin with it, as `read_dictionary` returns it.
+        The dictionary of a .warc.zst, as returned by `read_dictionary`, if `file` does not begin with it.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ArchiveStream:
     position : int
         Offset of the buffer in the decompressed data.
     damage : str or None
-        Why nothing can be read after the buffer; None at the end of the file.
+        The reason why nothing can be read after the buffer; None at the end of the file.
     first : int
         Offset of the first member in the file.
     """
@@ -78,7 +78,7 @@ class ArchiveStream:
         return (Frame(None, data, None) for data in iter(lambda: self._file.read(_CHUNK), b""))
 
     def fill(self) -> bool:
-        """Read more into the buffer; False at the end of the data, or where they are damaged."""
+        """Read more into the buffer; False at the end of the data, or at damage."""
         while self.damage is None:
             try:
                 piece = next(self._pieces, None)
@@ -101,7 +101,7 @@ class ArchiveStream:
         return False
 
     def need(self, count: int) -> bool:
-        """Read until the buffer has `count` bytes; False where the data end before."""
+        """Read until the buffer has `count` bytes; False if the data end earlier."""
         while len(self.buffer) < count:
             if not self.fill():
                 return False
@@ -118,7 +118,7 @@ class ArchiveStream:
         return True
 
     def skip_newlines(self) -> bytes:
-        """Skip CR and LF, and return them, one chunk at most."""
+        """Skip CR and LF, at most one chunk of them, and return them."""
         passed = b""
         while True:
             newlines = _NEWLINES.match(self.buffer)
@@ -134,7 +134,7 @@ class ArchiveStream:
         self.position += count
 
     def seek_match(self, pattern: re.Pattern[bytes], longest: int) -> bool:
-        """Go to the next match of `pattern`, `longest` bytes at most; without one go to the end and return False."""
+        """Go to the next match of `pattern`, of at most `longest` bytes; without a match, go to the end and return False."""
         while True:
             match = pattern.search(self.buffer)
             if match is not None and (match.end() < len(self.buffer) or not self.fill()):
@@ -220,7 +220,7 @@ class ArchiveStream:
 
 
 def read_dictionary(file: IO[bytes], compression: str, path: str) -> bytes:
-    """Read the dictionary at the beginning of a .warc.zst, and go behind it; empty where there is none."""
+    """Read the dictionary at the beginning of a .warc.zst, and move past it; empty if there is none."""
     if compression != "zst":
         return b""
     head = file.read(8)
@@ -246,7 +246,7 @@ _FIELD = re.compile(r"^([^:\s][^:\r\n]*):([^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILI
 _FOLD = re.compile(r"\r?\n[ \t]+")
 _ARC_LINE = (
     rb"(?P<url>[A-Za-z][A-Za-z0-9+.-]*:[^\r\n]*) (?P<ip>\S+) (?P<date>\d{12,}) "
-    rb"(?P<media>\S*)(?:(?: \S*){5})? (?P<length>\S+)\r?\n"  # five fields more in version 2; linear in a line's length
+    rb"(?P<media>\S*)(?:(?: \S*){5})? (?P<length>\S+)\r?\n"  # version 2 has five more fields; linear in a line's length
 )
 _ARC_BEGIN, _ARC_NEXT = re.compile(_ARC_LINE), re.compile(rb"(?<=\n)" + _ARC_LINE)
 
@@ -259,7 +259,7 @@ class RecordHead(NamedTuple):
     kind : str
         The WARC-Type in lower case; in ARC files ``response``, or ``warcinfo`` for the version block.
     media : str
-        Content-Type of the block, parameters included; ``application/http`` where HTTP headers come first.
+        Content-Type of the block, parameters included; ``application/http`` if HTTP headers come first.
     fields : dict of str to str
         The WARC headers, by their names in lower case.
     """
@@ -280,7 +280,7 @@ class ArchiveEntry(NamedTuple):
     number : int
         Counted from 1, broken places included.
     place : str
-        Its offset in words, for messages.
+        A description of its offset, for messages.
     head : RecordHead or None
         None for a broken place.
     content : bytes
@@ -303,7 +303,7 @@ class ArchiveEntry(NamedTuple):
     around: tuple[bytes, bytes]
 
     def original(self) -> bytes:
-        """Return all bytes of a sound record whose `content` is whole."""
+        """Return all bytes of an intact record whose `content` is complete."""
         return self.around[0] + self.content + self.around[1]
 
 
@@ -312,7 +312,7 @@ class BrokenRecord(ValueError):
 
 
 class ArchiveFormat(Protocol):
-    """The beginning of records in one kind of archive."""
+    """A kind of archive, by the heads of its records."""
 
     begin: re.Pattern[bytes]
     next: re.Pattern[bytes]
@@ -349,7 +349,7 @@ class Warc:
         if not re.fullmatch(r"[0-9]{1,18}", length):
             raise BrokenRecord(f"its Content-Length is {length[:40]!r}, not a number of bytes")
         url = fields.get("warc-target-uri", "")
-        if url.startswith("<") and url.endswith(">"):  # as Wget writes them
+        if url.startswith("<") and url.endswith(">"):  # in the form of Wget
             url = url[1:-1]
         date = _parse_date(fields.get("warc-date", ""))
         kind = fields.get("warc-type", "").lower()
@@ -386,9 +386,9 @@ class Arc:
 
 
 def parse_header_fields(data: bytes) -> dict[str, str]:
-    """Parse the header fields below the first line, by their names in lower case; the first of several with one name counts.
+    """Parse the header fields below the first line, by their names in lower case; of repeated fields the first counts.
 
-    Lines end in LF or CRLF. A line that begins with a blank continues the value before it.
+    Lines end in LF or CRLF. A line that begins with a blank continues the previous value.
     """
     fields: dict[str, str] = {}
     text = data.decode("utf-8" if is_utf8(data) else "latin-1").partition("\n")[2]
@@ -411,9 +411,9 @@ def _parse_date(text: str) -> datetime.datetime | None:
 def iterate_entries(source: Source) -> Iterator[ArchiveEntry]:
     """Yield every record of an archive, in order, and every broken place.
 
-    A record is broken where its head cannot be read, where its data are damaged or end too early, or where something other
-    than the next record follows it. Reading goes on where the next record begins: in the data, or, if they are damaged, in
-    the next compressed member.
+    A record is broken if its head cannot be read, if its data are damaged or end too early, or if it is not followed by the
+    next record. Reading continues where the next record begins: in the data, or, if they are damaged, in the next
+    compressed member.
 
     Raises
     ------
@@ -428,19 +428,19 @@ def iterate_entries(source: Source) -> Iterator[ArchiveEntry]:
 
 
 def read_first(stream: ArchiveStream, path: str, longest: int) -> ArchiveEntry:
-    """Read the record that begins a stream, and nothing behind it: its number is 1, and its span is not known.
+    """Read only the first record of a stream; its number is 1, and its span is not known.
 
     Parameters
     ----------
     path : str
-        Its suffix tells WARC and ARC apart where the first bytes do not.
+        Its suffix tells WARC and ARC apart if the first bytes do not.
     longest : int
-        Of a longer record `content` has the beginning.
+        If a record is longer, `content` has its beginning.
 
     Raises
     ------
     BrokenRecord
-        No sound record begins there.
+        No intact record begins there.
     """
     return _Reader(stream, path, longest).read_first()
 
@@ -509,7 +509,7 @@ class _Reader:
         before = bytes(stream.buffer[:size])
         head = self._format.parse(before)
         stream.skip(size)
-        held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # enough to tell its kind
+        held = head.length if head.length <= self._longest else min(self._longest, _HEAD)  # enough to determine its kind
         problem = None
         if not stream.need(held):
             problem = stream.damage or f"its length is {head.length:,} bytes, but the file ends after {len(stream.buffer):,}"

@@ -1,4 +1,4 @@
-"""A model of unrelated documents, by which filters are compared: how many of their pairs share features and pass."""
+"""A model of unrelated documents for comparing filters: how many of their pairs share features, and pass."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from ndcore.filters.priors import Errors, Given, Prior
 from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 
-MAX_BITS = 64  # of a feature
+MAX_BITS = 64  # most bits of a feature
 
 
 # ---- designs
@@ -73,7 +73,7 @@ class FilterDesign:
     @classmethod
     def of(cls, groups: int, group_size: int, need: int = 1, *, threshold: float, num_perm: int | None = None,
            documents: int = 10**6, background: float = BACKGROUND) -> FilterDesign:
-        """Describe a design of your own. num_perm=None: groups * group_size; all else as in `design_filter`."""
+        """Describe a given design. num_perm=None: groups * group_size; other parameters are as for `design_filter`."""
         groups, group_size, need = checked_shape(groups, group_size, need)
         threshold, background, documents = checked_setting(threshold, background, documents)
         used = groups * group_size
@@ -89,12 +89,12 @@ class FilterDesign:
 
     @property
     def bands(self) -> int:
-        """`groups`, by its name in LSH, where need is always 1."""
+        """`groups`, under its name in LSH, where need is always 1."""
         return self.groups
 
     @property
     def rows(self) -> int:
-        """`group_size`, by its name in LSH."""
+        """`group_size`, under its name in LSH."""
         return self.group_size
 
     @property
@@ -174,7 +174,7 @@ class FilterDesign:
 
 
 def checked_setting(threshold: float, background: float, documents: int) -> tuple[float, float, int]:
-    """Return the parameters that every design shares; TypeError or ValueError outside their ranges."""
+    """Check and return the parameters that all designs share. Raises TypeError or ValueError outside their ranges."""
     threshold = checked_threshold(threshold)
     if not 0.0 < background <= 1.0:
         raise ValueError(f"background is {background}; it is the mean resemblance of unrelated documents, "
@@ -209,7 +209,7 @@ def least_equal_minima(num_perm: int, threshold: float, probability: float = 1e-
 
 
 def feature_bytes(documents: int) -> int:
-    """Return the whole bytes of a feature of `fingerprint_bits`, at most 8."""
+    """Return the size of a feature of `fingerprint_bits` in whole bytes, at most 8."""
     return math.ceil(min(MAX_BITS, fingerprint_bits(documents)) / 8)
 
 

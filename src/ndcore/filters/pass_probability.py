@@ -182,7 +182,7 @@ def miss_of_design(threshold: float, groups: int, group_size: int, need: int) ->
 
 
 def checked_resemblance(rho: ArrayLike) -> Floats:
-    """Return resemblances as an array; ValueError for one outside [0, 1]."""
+    """Convert resemblances to an array. Raises ValueError for one outside [0, 1]."""
     array = np.asarray(rho, dtype=np.float64)
     outside = ~((array >= 0.0) & (array <= 1.0))
     if outside.any():

@@ -15,7 +15,7 @@ from ndcore._types import Floats, Ints
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.choices import DROPS
 
-SHINGLE_BYTES = 8  # of temporary files
+SHINGLE_BYTES = 8  # bytes of a shingle in temporary files
 EXAMPLE = 100  # shingles of the document that `str` describes
 
 
@@ -23,8 +23,8 @@ EXAMPLE = 100  # shingles of the document that `str` describes
 class PrefixFilter:
     """A filter by shingles that documents share, for `near_duplicates`.
 
-    A document of n shingles shares at least c(n) of them with any document that it is to be compared with, so it shares one
-    of any n - c(n) + 1. The rarest are looked up: they lead to the fewest other documents.
+    A document of n shingles shares at least c(n) of them with any document within the threshold, so it shares one of any n
+    - c(n) + 1. The rarest ones are looked up, because the fewest other documents have them.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class PrefixFilter:
         return self._least(sizes, lambda common, n: common / n, self.threshold)
 
     def probe_length(self, sizes: Ints) -> Ints:
-        """Compute how many shingles of documents of these sizes are looked up; 0 for a size of 0."""
+        """Compute the numbers of shingles of documents of these sizes that are looked up; 0 for a size of 0."""
         length: Ints = np.where(np.asarray(sizes) > 0, sizes - self.least_common(sizes) + 1, 0)
         return length
 
     def index_length(self, sizes: Ints) -> Ints:
-        """Compute among how many shingles of documents of these sizes probes of larger ones are sought; 0 for a size of 0.
+        """Compute the numbers of rarest shingles among which probes of larger documents are sought; 0 for a size of 0.
 
         By resemblance, a document of n shingles shares at least c'(n) with one that is not smaller, where c'(n) is the least
         c with float64(c) / float64(2n - c) >= threshold: one of its n - c'(n) + 1 rarest is a probe of the other.
@@ -97,7 +97,7 @@ class PrefixFilter:
         """Find the least number in common, about `share` of a size, whose score reaches the threshold; 0 for a size of 0."""
         n = np.maximum(np.asarray(sizes, np.int64), 1)
         least = np.clip(np.ceil(share * n).astype(np.int64), 1, n)
-        while (up := score(least, n) < self.threshold).any():  # the product was rounded down
+        while (up := score(least, n) < self.threshold).any():  # the product may have been rounded down
             least[up] += 1
         while (down := score(least - 1, n) >= self.threshold).any():
             least[down] -= 1

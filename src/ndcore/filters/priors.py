@@ -15,9 +15,9 @@ from ndcore.stats.binomial import log_coefficient
 
 Given: TypeAlias = ArrayLike | Callable[[float], float]
 
-PANELS = 25  # of a density, on either side of the threshold
-NODES = 24  # in a panel: exact up to degree 47 in it
-MAX_POINTS = 2048  # distinct samples; more are grouped in half as many intervals, on either side of the threshold
+PANELS = 25  # panels of a density on either side of the threshold
+NODES = 24  # nodes in a panel: exact up to degree 47
+MAX_POINTS = 2048  # most distinct samples; more are grouped in half as many intervals on either side of the threshold
 
 
 class Errors(NamedTuple):

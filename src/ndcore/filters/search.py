@@ -30,7 +30,7 @@ COLLISION_COST = 1.0  # work for a pair that shares a feature: its signatures ar
 CANDIDATE_COST = 100.0  # work for a candidate: its texts are shingled again and compared
 MAX_COLLISIONS_PER_DOCUMENT = 1000.0  # pairs to enumerate per document beyond which more permutations are cheaper
 TIE = 1e-9  # relative difference of costs up to which designs are equally cheap
-MISS = 1e-3  # bound where none is given
+MISS = 1e-3  # default bound of the miss
 
 
 def design_filter(threshold: float, *, num_perm: int = 84, miss: float | None = None, documents: int = 10**6,
@@ -142,7 +142,7 @@ class Bounds(NamedTuple):
 
 
 def _features_within(bytes_per_document: int | None, documents: int) -> int | None:
-    """Return the number of features that fit; ValueError if none does."""
+    """Return the number of features that fit. Raises ValueError if none does."""
     if bytes_per_document is None:
         return None
     size = feature_bytes(documents)

@@ -27,8 +27,8 @@ from ndcore.progress import Progress, reporting
 from ndcore.readonly import frozen
 
 PIECE = 1 << 20  # fingerprints read at a time
-LEAST_KEYS = 1 << 25  # keys of a range that a thread sorts at a time, at least where a table has more
-COUNTED_BITS = 14  # leading bits by which a table is cut into ranges
+LEAST_KEYS = 1 << 25  # least number of keys that a thread sorts at a time, if a table has more
+COUNTED_BITS = 14  # leading bits by which a table is split into ranges
 
 
 def hamming_pairs(
@@ -153,7 +153,7 @@ class _Search:
             self.report("pairing", done, total)
 
     def _yield_pieces(self, table: int) -> Iterator[UInts]:
-        """Yield the fingerprints that a table is built from, piece by piece."""
+        """Yield the fingerprints from which a table is built, in pieces."""
         if table:
             yield from self.different
             return

@@ -38,7 +38,7 @@ class CompressedTable(NamedTuple):
     first : uint32 (b + 1,)
         Position of the first key of each block, then the number of keys.
     lengths : uint8 (65,)
-        Code length of each symbol in bits; 0 where a symbol does not occur.
+        Code length of each symbol in bits; 0 if a symbol does not occur.
     """
 
     blocks: NDArray[np.uint8]
@@ -54,7 +54,7 @@ class CompressedTable(NamedTuple):
 
     @classmethod
     def restored(cls, *arrays: AnyArray) -> CompressedTable:
-        """Wrap the arrays of a file. ValueError where they do not fit each other.
+        """Wrap the arrays of a file. Raises ValueError if they do not fit each other.
 
         The blocks are not read: decoding stays inside them, whatever bytes they hold.
         """
@@ -103,7 +103,7 @@ class CompressedTables:
 
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, AnyArray]) -> CompressedTables:
-        """Wrap the arrays of a file. ValueError where they do not fit each other."""
+        """Wrap the arrays of a file. Raises ValueError if they do not fit each other."""
         tables = [CompressedTable.restored(*(arrays[f"{name}{t}"] for name in CompressedTable._fields))
                   for t in range(len(plan.tables))]
         if len({int(table.first[-1]) for table in tables}) > 1:
@@ -128,7 +128,7 @@ class CompressedTables:
         return keys[begin - int(first[block]):end - int(first[block])]
 
     def check(self, threads: int | None) -> None:
-        """Raise ValueError where the tables hold different fingerprints, as `PlainTables.check` does. Decodes all blocks."""
+        """Raise ValueError if the tables hold different fingerprints, as `PlainTables.check` does. Decodes all blocks."""
         seed = secrets.randbits(64)
 
         def checksum(t: int) -> int:

@@ -46,7 +46,7 @@ def hamming_distances(a: ArrayLike, b: ArrayLike) -> Ints:
 
 
 def as_fingerprints(values: ArrayLike) -> UInts:
-    """Convert values to uint64. TypeError or ValueError where one is not an unsigned 64-bit integer."""
+    """Convert values to uint64. Raises TypeError or ValueError if one is not an unsigned 64-bit integer."""
     if isinstance(values, list) and values and set(map(type, values)) == {int}:
         low, high = min(values), max(values)
         if low >= 0 and not high >> 64:
@@ -85,8 +85,8 @@ def checked_fingerprints(values: ArrayLike, bits: int) -> UInts:
 def mapped_fingerprints(path: str | os.PathLike[str]) -> UInts:
     """Map the fingerprints of a file into memory.
 
-    A file that begins like an array of NumPy, or has the suffix .npy, is one; any other is little-endian uint64 without a
-    header. ValueError where the file is damaged, begins like a file of another kind, or ends inside of a fingerprint.
+    A file that begins like a NumPy array, or has the suffix .npy, is one; any other is little-endian uint64 without a
+    header. Raises ValueError if the file is damaged, begins like a file of another kind, or ends within a fingerprint.
     """
     file = Path(path)
     if not file.is_file():
@@ -103,7 +103,7 @@ def mapped_fingerprints(path: str | os.PathLike[str]) -> UInts:
 
 
 def mapped_array(path: str | os.PathLike[str]) -> UInts:
-    """Map an array of uint64 saved by NumPy. ValueError for any other file."""
+    """Map an array of uint64 saved by NumPy. Raises ValueError for any other file."""
     with Path(path).open("rb") as file:
         if file.read(len(NUMPY)) != NUMPY:
             raise ValueError(f"{os.fspath(path)}: no array of NumPy, which begins with {NUMPY!r}")
@@ -117,7 +117,7 @@ def mapped_array(path: str | os.PathLike[str]) -> UInts:
 
 
 def mapped_raw(path: str | os.PathLike[str]) -> UInts:
-    """Map a file of little-endian uint64 without a header. ValueError where it ends inside of a fingerprint."""
+    """Map a file of little-endian uint64 without a header. Raises ValueError if it ends inside of a fingerprint."""
     size = Path(path).stat().st_size
     if size % 8:
         raise ValueError(f"{os.fspath(path)}: {size} bytes are not a whole number of fingerprints of 8 bytes")

@@ -83,7 +83,7 @@ class RowIds:
 
     @classmethod
     def restored(cls, ids: AnyArray | PackedStrings | None, count: int, following: int | None) -> RowIds:
-        """Wrap the ids of a file. ValueError where they do not fit each other."""
+        """Wrap the ids of a file. Raises ValueError if they do not fit each other."""
         if ids is not None and not isinstance(ids, PackedStrings) and (ids.dtype.kind not in "iu" or ids.shape != (count,)):
             raise ValueError(f"it has {count} fingerprints and ids of {ids.dtype} {ids.shape}")
         counted = count if following is None else following
@@ -102,7 +102,7 @@ class RowIds:
 
     @property
     def stored(self) -> AnyArray | PackedStrings | None:
-        """Ids of all rows, without spare room; None where they are 0, 1, …"""
+        """Ids of all rows, without spare room; None if they are 0, 1, …"""
         if self._ids is None:
             return None
         return self._ids.trimmed() if isinstance(self._ids, PackedStrings) else self._ids[:self.count]
@@ -162,7 +162,7 @@ class RowIds:
         return array
 
     def kept(self, rows: Ints) -> RowIds:
-        """Keep the ids of these rows only, which ascend and are numbered anew."""
+        """Keep only the ids of these rows, which ascend; they get the row numbers 0, 1, …."""
         ids = self._ids.take(rows) if isinstance(self._ids, PackedStrings) else self[rows].copy()
         return RowIds.of(ids, len(rows), self.following)
 
@@ -226,7 +226,7 @@ class RowIds:
 
 
 def _common_dtype(stored: AnyArray, given: AnyArray) -> np.dtype[Any]:
-    """Choose a dtype that holds both; TypeError where it would need both negative numbers and numbers above 2^63."""
+    """Choose a dtype that holds both. Raises TypeError if it would need both negative numbers and numbers above 2^63."""
     dtype = np.promote_types(stored.dtype, given.dtype)
     if dtype.kind != "f":
         return dtype

@@ -162,7 +162,7 @@ class HammingIndex:
 
     @property
     def _recent(self) -> Recent | None:
-        """The fingerprints in the buffer; None where it is empty."""
+        """The fingerprints in the buffer; None if it is empty."""
         used = self._buffered
         return Recent(self._buffer[:used], self._ids.count - used) if used else None
 
@@ -224,7 +224,7 @@ class HammingIndex:
     # ---- changes
 
     def add(self, fingerprints: ArrayLike, ids: ArrayLike | None = None, threads: int | None = None) -> None:
-        """Add fingerprints, with ids where the index has ids. Queries find them at once.
+        """Add fingerprints, with ids if the index has ids. Queries find them at once.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class HammingIndex:
         if removed is not None:
             kept = ~removed[rows]
             values, rows = values[kept], rows[kept]
-            if not levels:  # no other rows are left: number them anew
+            if not levels:  # no other rows are left: renumber them
                 order = np.argsort(rows)
                 ids, values, rows, removed = ids.kept(rows[order]), values[order], np.arange(len(rows)), None
         if len(values):
@@ -362,7 +362,7 @@ class HammingIndex:
         return index
 
     def _verify(self, threads: int | None) -> None:
-        """Raise CorruptFile where the file of this index is unsound, unless it was verified. O(tables · n)."""
+        """Raise CorruptFile if the file of this index is unsound, unless it was verified. O(tables · n)."""
         if self._unverified is None:
             return
         try:

@@ -69,7 +69,7 @@ def write_index(path: AnyPath, stored: StoredIndex) -> None:
 
 
 def read_index(path: AnyPath, verify: bool) -> StoredIndex:
-    """Map the file of an index into memory. CorruptFile where its header and arrays do not fit each other.
+    """Map the file of an index into memory. Raises CorruptFile if its header and arrays do not fit each other.
 
     verify: compare the checksums, too. Whether the tables are sound is for `SortedTables.check` to say.
     """

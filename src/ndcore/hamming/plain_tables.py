@@ -75,7 +75,7 @@ class PlainTables:
 
     @classmethod
     def restored(cls, plan: TablePlan, arrays: Mapping[str, AnyArray]) -> PlainTables:
-        """Wrap the arrays of a file without reading them. ValueError where their shapes do not fit each other."""
+        """Wrap the arrays of a file without reading them. Raises ValueError if their shapes do not fit each other."""
         keys = [arrays[f"keys{t}"] for t in range(len(plan.tables))]
         directories = [arrays[f"directory{t}"] for t in range(len(plan.tables))]
         presence = [arrays.get(f"presence{t}", NO_PRESENCE) for t in range(len(plan.tables))]
@@ -104,7 +104,7 @@ class PlainTables:
         return self.keys[0][begin:end]
 
     def check(self, threads: int | None) -> None:
-        """Raise ValueError where the tables hold different fingerprints, or do not ascend. O(n · tables).
+        """Raise ValueError if the tables hold different fingerprints, or do not ascend. O(n · tables).
 
         Sets of fingerprints are compared by checksums with a random seed, see `_keys.checksum`.
         """

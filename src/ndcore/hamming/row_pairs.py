@@ -81,7 +81,7 @@ def row_pairs(rows: AnyArray, starts: Ints | None, x: Ints, y: Ints, distance: I
     rows : integers, shape (n,)
         Rows by fingerprint; rows with the same fingerprint ascend.
     starts : int64, shape (different + 1,), or None
-        Where the rows of each fingerprint begin; None where every fingerprint has one row.
+        Where the rows of each fingerprint begin; None if every fingerprint has one row.
     x, y, distance : int64, shape (m,)
         Pairs of different fingerprints by rank, each once.
     most : int

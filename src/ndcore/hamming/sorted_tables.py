@@ -65,7 +65,7 @@ class SortedTables:
     rows : unsigned integers, shape (count,)
         Rows by ascending fingerprint; rows with the same fingerprint ascend.
     starts : int64, shape (different + 1,), or None
-        Where the rows of each fingerprint begin; None where every fingerprint has one row.
+        Where the rows of each fingerprint begin; None if every fingerprint has one row.
     keys : PlainTables or CompressedTables
         The sorted tables of the different fingerprints.
     level : _near.Level
@@ -109,7 +109,7 @@ class SortedTables:
     def restored(
         cls, plan: TablePlan, arrays: Mapping[str, AnyArray], rows: int, compress: bool, place: str,
     ) -> SortedTables:
-        """Wrap the arrays of a file, named by `place`. ValueError where their shapes do not fit; `check` reads them."""
+        """Wrap the arrays of a file, named by `place`. Raises ValueError if their shapes do not fit; `check` reads them."""
         keys = (CompressedTables if compress else PlainTables).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
         sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
@@ -123,7 +123,7 @@ class SortedTables:
         return cls(plan, numbers, starts, keys, place)
 
     def check(self, threads: int | None) -> None:
-        """Raise ValueError where the tables hold different fingerprints, or a row is missing. O(n · tables)."""
+        """Raise ValueError if the tables hold different fingerprints, or a row is missing. O(n · tables)."""
         self.keys.check(threads)
         seen = np.zeros(self.count, np.bool_)
         if int(self.rows.min()) < 0 or int(self.rows.max()) >= self.count:
@@ -137,7 +137,7 @@ class SortedTables:
             raise ValueError("the rows of a fingerprint do not ascend")
 
     def _among(self, positions: AnyArray, n: int, what: str) -> Ints:
-        """Convert positions to int64. CorruptFile where one is not among n, as in an unverified file."""
+        """Convert positions to int64. Raises CorruptFile if one is not among n, as in an unverified file."""
         if self._place is not None and len(positions) and (int(positions.min()) < 0 or int(positions.max()) >= n):
             raise refused(self._place, what, n)
         return positions.astype(np.int64)

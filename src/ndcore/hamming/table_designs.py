@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-MAX_TABLES = 1024  # which take 8 KiB per fingerprint
+MAX_TABLES = 1024  # tables of a plan; these take 8 KiB per fingerprint
 SEARCH_STEPS = 20000
 
 
@@ -62,8 +62,8 @@ class PermutedTable(NamedTuple):
 def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[PermutedTable, ...]:
     """Check the tables of a plan for `bits` bits, and return them as immutable values. O(tables · runs).
 
-    ValueError where a table does not permute the bits, where the first one changes their order, and where there are none
-    or more than MAX_TABLES. TypeError where a table is not a pair of a prefix and runs.
+    Raises ValueError if a table does not permute the bits, if the first one changes their order, and if there are no tables
+    or more than MAX_TABLES. Raises TypeError if a table is not a pair of a prefix and runs.
     """
     try:
         as_int = operator.index
@@ -91,7 +91,7 @@ def checked_tables(bits: int, tables: Iterable[PermutedTable]) -> tuple[Permuted
 def find_missed_bits(bits: int, k: int, tables: tuple[PermutedTable, ...]) -> tuple[int, ...] | None:
     """Find at most k bits such that the prefix of every table has one of them: fingerprints that differ in these are missed.
 
-    None where there are no such bits, or where SEARCH_STEPS steps find none: the question is a set cover. The search is
+    None if there are no such bits, or if SEARCH_STEPS steps find none: the question is a set cover. The search is
     complete for all designs of this module, except three of two levels for 9 and 10 bits of 64. At most about a second.
     """
     led: dict[int, int] = {}  # mask of the tables that a bit leads: the lowest such bit

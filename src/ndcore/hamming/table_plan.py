@@ -288,7 +288,7 @@ def directory_bits(prefix: int, log2_count: float) -> int:
 def presence_bits(prefix: int, log2_count: float, room: int = PRESENCE_ROOM) -> int:
     """Compute the leading bits of a table's presence: about 2^room bits per fingerprint, never more than the prefix.
 
-    0 where half of the prefixes occur: then presence would not save time.
+    0 if half of the prefixes occur: then presence would not save time.
     """
     return min(prefix, math.floor(log2_count) + room) if prefix >= max(3.0, log2_count + 1) else 0
 

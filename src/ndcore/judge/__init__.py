@@ -1,6 +1,6 @@
-"""What people call duplicates: pairs of a pool, answers to them, and the measure and threshold that agree with these.
+"""People judge pairs: a pool of pairs, their answers, and the measure and threshold that agree best with them.
 
-Imports `dedup` and what it stands on, `report` for its page of evidence, and `files` for JSON.
+Imports `dedup` and the rooms below it, `report` for the page of evidence, and `files` for JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The log of a session: draws with their probabilities, answers, undone answers, and labels from elsewhere.
 
-One JSON object a line, appended and brought to disk before the next pair is shown. Nothing is ever changed: an answer that
-was undone stays, with the line that undoes it.
+Each line is a JSON object, which is appended and synced to disk before the next pair is shown. Lines never change: an
+undone answer stays, and a further line undoes it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Answered:
     pair : (int, int)
         Positions of the two documents.
     probability : float
-        Of the draw, among the pairs that had not been drawn.
+        The probability of the draw, among the pairs not drawn before.
     shared : bool
-        True: every person gets this pair.
+        Whether every person gets this pair.
     """
 
     number: int
@@ -45,16 +45,16 @@ class Answered:
 
 
 class AnswerState:
-    """The state that the lines of a log have reached."""
+    """The state after the lines of a log so far."""
 
     def __init__(self) -> None:
         self.header: dict[str, Any] | None = None
         self.draws: list[Answered] = []
         self.labels: dict[tuple[int, int], bool] = {}
-        self._order: list[int] = []  # numbers of the draws in the order of their answers
+        self._order: list[int] = []  # draw numbers in the order of their answers
 
     def open_draw(self, person: str) -> Answered | None:
-        """Return the draw that waits for an answer of a person."""
+        """Return the draw that awaits an answer from a person."""
         return next((draw for draw in self.draws if draw.person == person and draw.label is None), None)
 
     def last_answer(self, person: str) -> Answered | None:
@@ -62,7 +62,7 @@ class AnswerState:
         return next((self.draws[i] for i in reversed(self._order) if self.draws[i].person == person), None)
 
     def apply(self, event: Mapping[str, Any]) -> None:
-        """Apply a line. Raises KeyError, TypeError or ValueError where it does not fit the lines before."""
+        """Apply a line. Raises KeyError, TypeError or ValueError if it does not fit the earlier lines."""
         kind = event["kind"]
         if kind == "pool":
             if self.header is not None:
@@ -105,13 +105,13 @@ class AnswerState:
 
 
 class AnswerLog:
-    """The log of a session: a file, or memory where `path` is None.
+    """The log of a session: a file, or memory if `path` is None.
 
     Raises
     ------
     ValueError
-        A line is not what a session writes; the message names the line. Only an incomplete last line, which a killed
-        process leaves, is dropped: its answer had not been confirmed.
+        A line does not come from a session; the message names the line. Only an incomplete last line, left by a killed
+        process, is dropped: its answer had not been confirmed.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -163,7 +163,7 @@ def read_labels(path: AnyPath, positions: Mapping[str, Sequence[int]]) -> Iterat
     Raises
     ------
     ValueError
-        A row has other columns or another label, or an id is unknown or names several documents.
+        A row has other columns or another label, or an id is unknown or belongs to several documents.
     """
     meanings = {"same": True, "1": True, "different": False, "0": False}
     with Path(path).open(encoding="utf-8-sig", newline="") as file:

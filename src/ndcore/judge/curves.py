@@ -1,9 +1,9 @@
 """Label curves: the probability that people call a pair "same", by its score.
 
-A curve rises from `low` to `high` around a middle; all curves of a grid are weighed by how well they explain the answers
-(Bayes). The weights depend on the answers and on nothing that chose the pairs, so looking often, stopping when one likes,
-drawing where it helps, and choosing the threshold by the same answers need no further allowance, as far as one of the curves
-is right. Where none is, `estimates.INFLATION` makes room.
+A curve rises from `low` to `high` around a middle. The curves of a grid are weighted by their likelihood given the answers
+(Bayes). The weights depend only on the answers and not on how pairs were chosen. So frequent looks, optional stopping,
+adaptive draws, and a threshold chosen by the same answers need no correction if one of the curves is right. If none is,
+`estimates.INFLATION` widens the intervals.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ndcore._types import Floats, Ints
 from ndcore.judge.pool import FLOOR
 
 STEP = 0.01
-THRESHOLDS = np.round(np.arange(FLOOR, 1 + STEP / 2, STEP), 2)  # that can be chosen
-BINS = len(THRESHOLDS) + 1  # bin 0: scores below the first; bin i: from THRESHOLDS[i - 1] on; the last: 1.0
+THRESHOLDS = np.round(np.arange(FLOOR, 1 + STEP / 2, STEP), 2)  # thresholds that can be chosen
+BINS = len(THRESHOLDS) + 1  # bin 0: scores below the first threshold; bin i: from THRESHOLDS[i - 1] on; the last: 1.0
 _MIDDLES = np.concatenate([[FLOOR - 0.05], THRESHOLDS[:-1] + STEP / 2, [1.0]])
 _LOW, _LOW_PRIOR = (0.0, 0.02, 0.08, 0.2, 0.4), (0.4, 0.3, 0.15, 0.075, 0.075)
 _HIGH, _HIGH_PRIOR = (1.0, 0.98, 0.92, 0.8, 0.6), (0.4, 0.3, 0.15, 0.075, 0.075)
 _RISES = (0.01, 0.03, 0.06, 0.12, 0.25, 0.5)  # widths over which a curve rises from a tenth to nine tenths
 RARE = 0.0005
-_RISE = 4.4  # of them, in units of the logistic function
+_RISE = 4.4  # that width, in units of the logistic function
 
 
 class _Grid(NamedTuple):
-    """The curves, float32 (curves, BINS), the logarithms of them and of their complements, and of their prior weights."""
+    """The curves, float32 (curves, BINS), the logarithms of curves and complements, and of the prior weights."""
 
     curves: NDArray[np.float32]
     same: NDArray[np.float32]
@@ -39,7 +39,7 @@ class _Grid(NamedTuple):
 
 @cache
 def _grid() -> _Grid:
-    """Make the grid, once."""
+    """Make the grid; cached."""
     axes = np.arange(0.0, 1.2, 0.04), np.array(_RISES), np.arange(len(_LOW)), np.arange(len(_HIGH))
     middle, rise, low, high = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
     bottom, top = np.array(_LOW)[low], np.array(_HIGH)[high]
@@ -52,27 +52,27 @@ def _grid() -> _Grid:
 
 def bins_of(scores: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Return the bin of each score."""
-    exact = np.asarray(scores, np.float64) + 1e-7  # float32 of a threshold may lie below it
+    exact = np.asarray(scores, np.float64) + 1e-7  # a threshold as float32 may be smaller
     found: NDArray[np.uint8] = np.searchsorted(THRESHOLDS, exact, "right").astype(np.uint8)
     return found
 
 
 def _from(values: Floats) -> Floats:
-    """Sum values from each threshold on."""
+    """Sum the values from each threshold on."""
     sums: Floats = np.cumsum(values[..., ::-1], axis=-1)[..., ::-1][..., 1:]
     return sums
 
 
 class MeasureFit:
-    """The scores of the pool by one measure, and the weights of the curves by the answers so far.
+    """The scores of the pool by one measure, and the weights of the curves given the answers so far.
 
     Attributes
     ----------
     bins : uint8 (pairs,)
     in_bin : float64 (BINS,)
-        Weight of the pairs of each bin.
+        Total weight of the pairs in each bin.
     above : float64 (thresholds,)
-        Weight of the pairs at or above each threshold.
+        Total weight of the pairs at or above each threshold.
     posterior : float32 (curves,)
     """
 
@@ -88,7 +88,7 @@ class MeasureFit:
         self.update(np.empty(0, np.int64), np.empty(0))
 
     def update(self, pairs: Ints, same: Floats) -> None:
-        """Weigh the curves by answers: pairs, and the share of people who called each "same"."""
+        """Weight the curves by answers: pairs, and the share of people who called each "same"."""
         grid, bins = _grid(), self.bins[pairs]
         of_same = np.bincount(bins, same, BINS).astype(np.float32)
         of_different = np.bincount(bins, 1 - same, BINS).astype(np.float32)
@@ -100,11 +100,11 @@ class MeasureFit:
 
     @property
     def best(self) -> int:
-        """The number of the threshold with the highest expected F1."""
+        """The index of the threshold with the highest expected F1."""
         return int(self.f1.argmax())
 
     def spread(self, which: slice) -> dict[str, Floats]:
-        """Return mean and quantiles of 2.5 and 97.5 % of F1, precision and recall at some thresholds.
+        """Compute the mean and the 2.5 % and 97.5 % quantiles of F1, precision and recall at some thresholds.
 
         float64 (3, thresholds). Quantiles are taken over the likeliest curves, which have all but `RARE` of the weight.
         """
@@ -117,7 +117,7 @@ class MeasureFit:
 
 
 def _quantiles(values: NDArray[np.float32], weights: NDArray[np.float32]) -> Floats:
-    """Return the mean and the two quantiles of each column."""
+    """Compute the mean and the two quantiles of each column."""
     order = np.argsort(values, axis=0)
     mass = np.cumsum(weights[order], axis=0) / weights.sum()
     out = np.empty((3, values.shape[1]))

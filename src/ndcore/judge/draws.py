@@ -1,7 +1,7 @@
-"""Draws of pairs: first from every range of scores in turn, then where the F1 of the chosen threshold is least certain.
+"""Draw pairs: first from every range of scores in turn, then where an answer reduces the uncertainty of F1 most.
 
-Each draw takes a bin of scores, then a pair of the bin by weight. A share of `UNIFORM` of the probability goes to all pairs
-by their weight, so each pair without an answer has a positive probability, which is logged with the draw.
+Each draw chooses a bin of scores, then a pair of the bin by weight. A share `UNIFORM` of the probability is spread over all
+pairs by weight, so each pair without an answer has a positive probability, which is logged with the draw.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ndcore._types import Floats, Ints
 from ndcore.judge.curves import BINS, MeasureFit
 
 UNIFORM = 0.15
-STRATIFIED = 10  # draws before those that go by answers
-STRATA = np.concatenate([[0], 1 + np.minimum(np.arange(BINS - 1) // 10, 7)])  # of each bin
+STRATIFIED = 10  # draws before answers guide them
+STRATA = np.concatenate([[0], 1 + np.minimum(np.arange(BINS - 1) // 10, 7)])  # the stratum of each bin
 
 
 class Draw(NamedTuple):
-    """A pair of the pool by its number, and its probability among the pairs that had not been drawn."""
+    """A drawn pair, by its number in the pool, and its probability among the pairs not drawn before."""
 
     pair: int
     probability: float
 
 
 class Drawer:
-    """Draws pairs of the pool by the bins of one measure."""
+    """A sampler of pairs of the pool, by the bins of one measure."""
 
     def __init__(self, fit: MeasureFit, weight: Floats) -> None:
         self.fit = fit
@@ -37,7 +37,7 @@ class Drawer:
         self._weight = weight
 
     def draw(self, drawn: Collection[int], rng: np.random.Generator, stratified: bool) -> Draw | None:
-        """Draw a pair that was not drawn yet; None where none is left."""
+        """Draw a pair that was not drawn before; None if none is left."""
         before = np.fromiter(drawn, np.int64, len(drawn))
         if len(before) >= len(self._order):
             return None
@@ -51,7 +51,7 @@ class Drawer:
         return Draw(pair, float(chances[bin] * self._weight[pair] / left[bin]))
 
     def _strata(self, before: Ints, left: Floats) -> Floats:
-        """Give equal chances to the ranges of scores with the fewest draws."""
+        """Return probabilities of bins that favour equally the strata with the fewest draws."""
         drawn = np.bincount(STRATA[self.fit.bins[before]], minlength=STRATA[-1] + 1)
         there = np.bincount(STRATA, left)
         fewest = (there > 0) & (drawn == drawn[there > 0].min())
@@ -60,9 +60,9 @@ class Drawer:
         return chances
 
     def _least_certain(self, left: Floats) -> Floats:
-        """Give chances by how far the answer to a pair is expected to move F1 at the chosen threshold.
+        """Return probabilities of bins in proportion to the expected change of F1 at the chosen threshold by an answer.
 
-        The instrumental distribution of Marchant and Rubinstein (2017, §4), with the label curve for the oracle.
+        The instrumental distribution of Marchant and Rubinstein (2017, §4), with the label curve in place of the oracle.
         """
         fit, chosen = self.fit, self.fit.best
         above = np.arange(BINS) > chosen
@@ -72,7 +72,7 @@ class Drawer:
         return chances
 
     def _within(self, bin: int, drawn: Collection[int], rng: np.random.Generator) -> int:
-        """Draw a pair of a bin by weight, among the pairs that were not drawn yet."""
+        """Draw a pair of a bin by weight, among the pairs not drawn before."""
         begin, end = self._begins[bin : bin + 2].tolist()
         low, high = self._heap[begin], self._heap[end]
         for _ in range(64):

@@ -1,9 +1,9 @@
-"""Estimates from answers: precision, recall and F1 by threshold, what threshold to take, and which measures differ.
+"""Estimates from answers: precision, recall and F1 by threshold, the best threshold, and which measures differ.
 
-Two estimates stand side by side. One is by label curves (`curves`), with intervals widened by `INFLATION`; it chooses. The
-other weighs each answer by the inverse of the logged probability of its draw (Horvitz and Thompson 1952) and corrects the
-curve with it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It holds for any labels, and however
-pairs share documents, since only the draws are random in it; it is less precise.
+There are two estimates. One uses label curves (`curves`), with intervals widened by `INFLATION`; it chooses the threshold.
+The other weights each answer by the inverse of the logged probability of its draw (Horvitz and Thompson 1952) and corrects
+the curve by it (the difference estimator, Särndal, Swensson and Wretman 1992, §6.3). It is valid for any labels, even if
+pairs share documents, since only the draws are random; but it is less precise.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ndcore._types import Floats, Ints
 from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.measures import Measure
 
-INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean: found by simulation, see DESIGN.md
-ERRORS = 2.5  # standard errors to either side of a weighted estimate
-NARROW = 0.1  # width of an interval of F1 that is worth more answers
-SHOWN = slice(None, None, 4)  # thresholds of the curves
-LEAST = 10  # answers before anything is recommended
+INFLATION = (1.5, 1.15)  # of intervals by label curves, below and above the mean; from simulations, see DESIGN.md
+ERRORS = 2.5  # standard errors on either side of a weighted estimate
+NARROW = 0.1  # an interval of F1 wider than this is worth more answers
+SHOWN = slice(None, None, 4)  # the thresholds of the drawn curves
+LEAST = 10  # least number of answers for a recommendation
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with an interval of 95 %."""
+    """A value with a 95 % interval."""
 
     value: float
     low: float
@@ -36,7 +36,7 @@ class Estimate:
 
     @property
     def width(self) -> float:
-        """Width of the interval."""
+        """The width of the interval."""
         return self.high - self.low
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Answers:
-    """Pairs with an answer: their numbers, the share of people who said "same", and the probability of the draw.
+    """The pairs with an answer: their numbers, the shares of people who said "same", and the probabilities of the draws.
 
     `probabilities` is nan for labels from elsewhere.
     """
@@ -70,7 +70,7 @@ class ThresholdCurves:
 
 @dataclass(frozen=True)
 class MeasureComparison:
-    """A measure with its best threshold, and whether the answers tell it from the one that is recommended."""
+    """A measure with its best threshold, and whether the answers distinguish it from the recommended measure."""
 
     measure: Measure
     threshold: float
@@ -87,19 +87,19 @@ class Findings:
     answers, same : int
         The number of pairs with an answer, and of pairs that most people called "same".
     measure, threshold
-        The recommended ones; of measures that cannot be told apart, the simplest.
+        The recommended ones; if measures cannot be distinguished, the simplest.
     f1, precision, recall : Estimate
-        At the threshold, by label curves. Recall is recall within the pool.
+        Estimates at the threshold, by label curves. Recall is recall within the pool.
     weighted : Estimate
-        F1 by the weights of the draws.
+        F1, weighted by the probabilities of the draws.
     curves : Curves
-        Of the recommended measure.
+        The curves of the recommended measure.
     measures : tuple of Comparison
-        Best first.
+        All measures, the best first.
     more : int
-        About how many more answers would narrow the interval of F1 to a tenth; 0: it is that narrow already.
+        About the number of further answers that would narrow the interval of F1 to 0.1; 0: it is that narrow already.
     ready : bool
-        False: there are too few answers to recommend anything.
+        Whether there are enough answers for a recommendation.
     """
 
     answers: int
@@ -117,7 +117,7 @@ class Findings:
 
     @property
     def alike(self) -> tuple[MeasureComparison, ...]:
-        """The measures that the answers do not tell from the recommended one."""
+        """The measures that the answers do not distinguish from the recommended one."""
         return tuple(each for each in self.measures if not each.differs and each.measure != self.measure)
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ class Findings:
 
 
 def evaluate(measures: Sequence[Measure], fits: Sequence[MeasureFit], weight: Floats, answers: Answers) -> Findings:
-    """Derive the findings; `fits` have been updated with the answers. Measures come simpler first."""
+    """Derive the findings; `fits` have been updated with the answers, and measures are sorted by simplicity."""
     bests = [expected_f1(fit) for fit in fits]
     best = max(range(len(fits)), key=lambda i: fits[i].f1[fits[i].best])
     differs = [i != best and _tell_apart(fits[best], fits[i], weight, answers) for i in range(len(fits))]
@@ -164,7 +164,7 @@ def expected_f1(fit: MeasureFit) -> Estimate:
 
 
 def _widen(spread: Floats) -> Floats:
-    """Widen intervals around the mean, within 0 and 1. Below more: the chosen threshold is the one that seems best."""
+    """Widen intervals around the mean, within 0 and 1: more below, since the threshold was chosen for its high estimate."""
     mean, low, high = spread
     below, above = INFLATION
     return np.stack([mean, np.clip(mean - below * (mean - low), 0, 1), np.clip(mean + above * (high - mean), 0, 1)])
@@ -175,15 +175,15 @@ def _estimate(column: Floats) -> Estimate:
     return Estimate(value, low, high)
 
 
-# ---- by weights of the draws
+# ---- weighted by the draws
 
 
 def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> Estimate:
     """Estimate F1 at a threshold by the difference estimator.
 
-    2 TP / (P + S): P, the pairs at or above the threshold, are counted; TP and S, those called "same" there and in all, are
-    the sums of the label curve over the pool, plus the weighted differences of answers from it. The variance is the
-    variance of the differences, or what the curve expects where this is larger.
+    F1 = 2 TP / (P + S). P, the number of pairs at or above the threshold, is counted. TP and S, the numbers of pairs called
+    "same" there and in all, are sums of the label curve over the pool plus the weighted differences of the answers from it.
+    The variance is taken from the differences, or the expectation of the curve if this is larger.
     """
     moved, known, expected = _moves(fit, at, weight, answers)
     if not len(moved):
@@ -195,9 +195,10 @@ def weighted_f1(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> E
 
 
 def _moves(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> tuple[Floats, Floats, Floats]:
-    """Return, for each draw, how far its answer moves F1 away from the curve.
+    """Compute for each draw how far its answer moves F1 away from the curve.
 
-    The weighted move, the exact moves of all earlier answers together, and the variance that the weighted move should have.
+    Returns the weighted move, the sum of the exact moves of all earlier answers, and the expected variance of the weighted
+    move.
     """
     drawn = ~np.isnan(answers.probabilities)
     pairs, same, chance = answers.pairs[drawn], answers.same[drawn], answers.probabilities[drawn]
@@ -210,7 +211,7 @@ def _moves(fit: MeasureFit, at: int, weight: Floats, answers: Answers) -> tuple[
 
 
 def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: Answers) -> bool:
-    """Tell whether the F1 of the best measure is higher beyond chance, on the same answers, each at its best threshold."""
+    """Tell whether the best measure has a significantly higher F1 on the same answers, each at its best threshold."""
     if len(answers) < LEAST:
         return False
     difference = float(best.f1[best.best] - other.f1[other.best])
@@ -223,7 +224,7 @@ def _tell_apart(best: MeasureFit, other: MeasureFit, weight: Floats, answers: An
 
 
 class Agreed(NamedTuple):
-    """The agreement of two people, Cohen's kappa, on the shared pairs that both have answered."""
+    """The agreement of two people on the shared pairs that both have answered, as Cohen's kappa."""
 
     first: str
     second: str
@@ -232,7 +233,7 @@ class Agreed(NamedTuple):
 
 
 def kappa(a: Sequence[bool], b: Sequence[bool]) -> float:
-    """Compute Cohen's kappa of two people's answers about the same pairs; nan where there are none, or all are alike.
+    """Compute Cohen's kappa of two people's answers about the same pairs; nan if there are none, or all are the same.
 
     Cohen, "A coefficient of agreement for nominal scales", 1960. DOI 10.1177/001316446002000104.
 

@@ -1,4 +1,4 @@
-"""The evidence of a session, for a paper or an audit: the pool, each draw with its probability, answers, the curve."""
+"""The evidence of a session for a paper or an audit: the pool, each draw with its probability, the answers, the curve."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ndcore.report.html import wrap_page
 from ndcore.report.judged import CURVES, curve_chart, measure_table
 from ndcore.report.plain_values import plain
 
-LISTED = 2000  # draws on the page; the JSON has all
+LISTED = 2000  # draws on the page; the JSON has all draws
 
 
 @dataclass(frozen=True)
 class SessionEvidence:
-    """The content of the evidence of a session; `name_of` gives the id of a document by its position."""
+    """The parts of a session that its evidence needs; `name_of` returns the id of a document by its position."""
 
     seed: int
     pool: Pool
@@ -33,7 +33,7 @@ class SessionEvidence:
 
 
 def evidence_json(session: SessionEvidence) -> dict[str, Any]:
-    """Return all inputs of the estimates, as values of JSON."""
+    """Collect all inputs of the estimates as values of JSON."""
     pool, found = session.pool, session.findings
     draws = [{
         "number": draw.number, "person": draw.person, "a": plain(session.name_of(draw.pair[0])),
@@ -50,7 +50,7 @@ def evidence_json(session: SessionEvidence) -> dict[str, Any]:
 
 
 def evidence_page(session: SessionEvidence) -> str:
-    """Return the evidence as a page of HTML that loads nothing."""
+    """Render the evidence as an HTML page that loads nothing."""
     pool, found = session.pool, session.findings
     pairs = counted(len(pool), "pair") if pool.complete else f"{len(pool):,} pairs, which stand for about {pool.size:,.0f}"
     rows = [

@@ -1,4 +1,4 @@
-"""Measures that people's answers choose among: how two documents are compared, without the threshold."""
+"""Measures: ways to compare two documents, without the threshold. People's answers choose among them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ndcore.choices import AGREEMENTS, DROPS, NORMALIZED, UNITS
 from ndcore.text.shingling import Shingling
 from ndcore.text.units import check_unit
 
-MOST_WIDTH = 32  # of a measure: wider shingles tell only copies
+MOST_WIDTH = 32  # tokens of a shingle; wider shingles find only copies
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class Measure:
     Parameters
     ----------
     unit : str
-        Unit of text, see `Shingling`.
+        The unit of text; see `Shingling`.
     width : int
         Tokens of a shingle.
     drop : "resembling" or "contained"
         The score: the resemblance, or the larger of the two containments.
     must_agree : tuple of str
-        Keys in which two documents must agree; where they do not, their score is 0.
+        Keys in which two documents must agree; otherwise their score is 0.
     drop_common : float, optional
-        A share: shingles of more than this share of the documents count for nothing.
+        Shingles of more than this share of the documents do not count.
     normalize : str, optional
-        As of `Shingling`: "NFKC", "scan" or "words".
+        As for `Shingling`: "NFKC", "scan" or "words".
     """
 
     unit: Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] = "word"
@@ -59,8 +59,8 @@ class Measure:
     def parse(cls, text: str) -> Measure:
         """Parse a measure of the command line: unit and width, then options, as ``word:5:contained:numbers``.
 
-        Options are "contained", names of keys, a way to normalize such as "scan", and ``common=0.05``. ValueError for any
-        other text.
+        Options are "contained", names of keys, a way to normalize such as "scan", and ``common=0.05``. Raises ValueError
+        for any other text.
 
         >>> print(Measure.parse("char:8:common=0.05"))
         resemblance of shingles of 8 chars, without shingles of more than 0.05 of the documents
@@ -127,7 +127,7 @@ DEFAULT = (
 
 
 def checked_measures(measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
-    """Return the measures, simpler ones first; None: `DEFAULT`. TypeError or ValueError if one is not accepted."""
+    """Check measures and sort them, the simplest first; None: `DEFAULT`. Raises TypeError or ValueError."""
     if measures is None:
         return DEFAULT
     listed = tuple(measures)

@@ -1,8 +1,8 @@
-"""The pool: all pairs of distinct documents that resemble each other at least a little under one of the measures.
+"""The pool: all pairs of distinct documents with at least a slight resemblance under one of the measures.
 
-The complete filter finds the pairs, so none is missed. Shingles of very many documents would give a square of pairs: of the
-pairs of such a cluster a random sample is taken, and each stands for many. A pool that is too large is thinned: a pair
-stays by a hash of its two positions. So every pair has a weight, and sums of weights count the whole pool.
+The complete filter finds the pairs, so none is missed. A shingle of very many documents would give quadratically many
+pairs: from such a cluster, a random sample of pairs is drawn, and each represents many. A pool that is too large is thinned
+by a hash of the two positions of a pair. So every pair has a weight, and sums of weights estimate the whole pool.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement
 from ndcore.text.corpus import Corpus
 
-FLOOR = 0.2  # resemblance from which a pair is in the pool
-MOST_PAIRS = 1 << 21  # of a pool; more are thinned
-RUN_DRAWS = 1 << 18  # pairs that are drawn of the clusters with a shingle of very many documents
+FLOOR = 0.2  # least resemblance of a pair in the pool
+MOST_PAIRS = 1 << 21  # most pairs of a pool; beyond, it is thinned
+RUN_DRAWS = 1 << 18  # pairs that are drawn from the clusters with a shingle of very many documents
 MAX_HOLDERS = 1000
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -46,11 +46,11 @@ class Pool:
     a, b : int64 (pairs,)
         Positions of the documents, a < b; pairs ascend.
     weight : float64 (pairs,)
-        How many pairs of the collection each pair stands for: 1 where all are listed.
+        The number of pairs of the collection that each pair represents: 1 if all are listed.
     scores : float32 (measures, pairs)
     measures : tuple of Measure
     documents, distinct : int
-        The number of documents of the collection, and of those without their copies.
+        The number of documents of the collection, with and without copies.
     floor : float
     """
 
@@ -69,17 +69,17 @@ class Pool:
 
     @property
     def size(self) -> float:
-        """The number of pairs of the collection in the pool: counted, or estimated where pairs stand for others."""
+        """The number of pairs of the collection in the pool: counted, or estimated if pairs represent others."""
         return float(self.weight.sum())
 
     @property
     def complete(self) -> bool:
-        """True: every pair is listed."""
+        """Whether every pair is listed."""
         return bool((self.weight == 1.0).all())
 
     @property
     def identity(self) -> str:
-        """A digest of pairs, weights, scores and measures, by which a log of answers knows its pool."""
+        """A digest of pairs, weights, scores and measures, by which a log of answers identifies its pool."""
         if not self._identity:
             state = hashlib.blake2b(digest_size=16)
             state.update(repr((self.documents, self.floor, [str(each) for each in self.measures])).encode())
@@ -89,7 +89,7 @@ class Pool:
         return self._identity[0]
 
     def find(self, a: int, b: int) -> int:
-        """Return the number of a pair, or -1 where it is not in the pool."""
+        """Return the number of a pair, or -1 if it is not in the pool."""
         a, b = min(a, b), max(a, b)
         begin, end = np.searchsorted(self.a, [a, a + 1]).tolist()
         at = begin + int(np.searchsorted(self.b[begin:end], b))
@@ -103,8 +103,8 @@ def gather(
 ) -> Pool:
     """Enumerate the pool of a collection, and score its pairs by every measure. Reads the texts once for each base.
 
-    A pair is in the pool if its resemblance is at least `floor` under the shingles of one of the measures, common ones left
-    out where a measure leaves them out.
+    A pair is in the pool if its resemblance is at least `floor` under the shingles of one of the measures, without common
+    shingles if the measure excludes them.
     """
     bases = dict.fromkeys(measure.base for measure in measures)
     rng, thinned = np.random.default_rng([seed, 0x9001]), _Thinned(most)
@@ -152,7 +152,7 @@ def gather(
 
 
 def mix_keys(keys: Ints) -> UInts:
-    """Mix keys to numbers that look random (SplitMix64)."""
+    """Hash keys to pseudorandom numbers (SplitMix64)."""
     z = keys.astype(np.uint64) + _MIX[0]
     z = (z ^ (z >> np.uint64(30))) * _MIX[1]
     z = (z ^ (z >> np.uint64(27))) * _MIX[2]
@@ -168,7 +168,7 @@ class _Thinned:
         self._rows = 0
 
     def stays(self, keys: Ints) -> Bools:
-        """Tell which keys stay at the present rate."""
+        """Tell which keys stay at the current rate."""
         if self.rate == 1.0:
             return np.ones(len(keys), np.bool_)
         stays: Bools = mix_keys(keys) < np.uint64(int(self.rate * 2**64))
@@ -200,7 +200,7 @@ class _Thinned:
 
 @dataclass(frozen=True)
 class _RunPairs:
-    """Runs that were not expanded to pairs, and for each document the runs that it is in, as ascending sets."""
+    """Runs that were not expanded to pairs, and for each document its runs, as ascending sets."""
 
     runs: Runs
     values: UInts
@@ -215,12 +215,12 @@ class _RunPairs:
 
     @property
     def squares(self) -> Floats:
-        """The pairs of each run."""
+        """The number of pairs of each run."""
         sizes = self.runs.sizes.astype(np.float64)
         return sizes * (sizes - 1) / 2
 
     def draw(self, number: int, rng: np.random.Generator) -> Iterator[tuple[Ints, Ints]]:
-        """Draw pairs, with replacement: a run by its number of pairs, then two of its documents."""
+        """Draw pairs with replacement: a run with probability proportional to its pairs, then two of its documents."""
         squares = self.squares
         per_run = rng.multinomial(number, squares / squares.sum())
         for run in np.flatnonzero(per_run).tolist():
@@ -238,14 +238,14 @@ class _RunPairs:
 
 @dataclass(frozen=True)
 class _Base:
-    """The shingle sets of a base, the documents that are compared by them, and the runs that were not expanded."""
+    """The shingle sets of a base, the documents compared by them, and the runs that were not expanded to pairs."""
 
     sets: ShingleSets
     active: Bools
     run_pairs: _RunPairs
 
     def scores(self, a: Ints, b: Ints, contained: bool) -> Floats:
-        """Compute the score of each pair; 0 where a document has no shingles that count."""
+        """Compute the score of each pair; 0 if a document has no shingles that count."""
         out = np.zeros(len(a))
         both = np.flatnonzero(self.active[a] & self.active[b])
         a, b = a[both], b[both]
@@ -259,7 +259,7 @@ class _Base:
 def _draw_from_runs(
     bases: Sequence[_Base], listed: Ints, thinned: _Thinned, n: int, floor: float, rng: np.random.Generator
 ) -> tuple[Ints, Floats]:
-    """Draw pairs of the pool that are not listed, with weights: how often each was drawn, divided by its expectation.
+    """Draw unlisted pairs of the pool, each weighted by the number of times that it was drawn, divided by its expectation.
 
     A pair can be in several runs, of several bases; all of them count (Hansen and Hurwitz 1943, several frames).
     """

@@ -1,4 +1,4 @@
-"""A session: pairs to judge, their answers, and what these say about measures and thresholds."""
+"""A session: pairs to judge, their answers, and the measure and threshold that follow from them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Question:
     Attributes
     ----------
     number : int
-        Of the draw, in the log.
+        The number of the draw in the log.
     a, b : int
         Positions of the documents.
     id_a, id_b
-        Their ids; positions where there are none.
+        Their ids, or positions if there are no ids.
     text_a, text_b : str or bytes
     probability : float
-        Of the draw, among the pairs that had not been drawn.
+        The probability of the draw, among the pairs not drawn before.
     shared : bool
-        Every person gets this pair.
+        Whether every person gets this pair.
     """
 
     number: int
@@ -71,27 +71,27 @@ class Session:
     ids : sequence, optional
         Names of the documents.
     directory : path, optional
-        Where answers are kept; a session goes on where it stopped. None: in memory.
+        The directory of the answers, from which a session resumes. None: answers are kept in memory.
     measures : iterable of Measure, optional
         The measures to choose among; None: words in runs of 2, 3, 5 and 8, containment, and agreement in numbers.
     seed : int
-        Of the draws. Equal texts, measures, seeds and answers give equal draws.
+        The seed of the draws. Equal texts, measures, seeds and answers give equal draws.
     threads, memory_limit, progress
-        As in `near_duplicates`.
+        As for `near_duplicates`.
 
     Attributes
     ----------
     pool : Pool
         The pairs from which draws are made.
     torn : int
-        Bytes of an incomplete last line of the log, which a killed process left and which were dropped.
+        Bytes of an incomplete last line of the log that a killed process left; they were dropped.
 
     Raises
     ------
     ValueError
         A parameter is not accepted, there are no pairs to judge, or the directory has answers about another pool.
     BlockingIOError
-        Another process has the directory.
+        Another process uses the directory.
 
     Notes
     -----
@@ -137,7 +137,7 @@ class Session:
             try:
                 self._lock = Lock(self.directory, ADVICE)
             except (ImportError, CannotLock):
-                self._lock = None  # nobody can tell who writes
+                self._lock = None  # no locks here: other processes are not noticed
         try:
             log = AnswerLog(None if self.directory is None else self.directory / LOG)
             header = log.state.header
@@ -158,7 +158,7 @@ class Session:
 
     @property
     def torn(self) -> int:
-        """Bytes of an incomplete last line of the log, which were dropped."""
+        """The number of bytes of an incomplete last line of the log, which were dropped."""
         return self._log.torn
 
     @property
@@ -173,7 +173,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Close the log, and let other processes have the directory."""
+        """Close the log, and release the directory for other processes."""
         log = getattr(self, "_log", None)
         if log is not None:
             log.close()
@@ -184,7 +184,7 @@ class Session:
     # ---- questions
 
     def next(self, person: str = "") -> Question | None:
-        """Return the pair that a person is to judge next; None where all pairs of the pool were drawn.
+        """Return the next pair that a person is to judge; None if all pairs of the pool were drawn.
 
         The draw is logged before it is shown. A pair that has no answer yet is shown again.
         """
@@ -235,23 +235,23 @@ class Session:
                         draw.shared)
 
     def name_of(self, position: int) -> Any:
-        """Return the id of a document, or its position where there are no ids."""
+        """Return the id of a document, or its position if there are no ids."""
         return position if self.ids is None else self.ids[position]
 
     # ---- answers
 
     def answer(self, label: str, note: str = "", person: str = "", number: int | None = None) -> Findings:
-        """Record the answer to the pair that waits for a person, and return the findings of all answers.
+        """Record a person's answer to the pair last shown, and return the findings from all answers.
 
         Parameters
         ----------
         label : "same", "different" or "skip"
-            A pair that was skipped is shown no more, and counts for nothing.
+            A skipped pair is not shown again, and does not count.
         note : str
-            Kept with the answer.
+            A remark that is stored with the answer.
         person : str
         number : int, optional
-            Of the question; ValueError if another one waits by now.
+            The number of the question; raises ValueError if another question is open by now.
         """
         check_choice("label", label, LABELS)
         if not isinstance(note, str) or len(note) > MOST_NOTE:
@@ -266,9 +266,9 @@ class Session:
         return self.findings()
 
     def undo(self, person: str = "") -> Question | None:
-        """Take back a person's last answer, and return its pair, which waits again; None where there is none.
+        """Take back a person's last answer, and return its pair, which is open again; None without an answer.
 
-        A pair that was shown in the meantime keeps its draw, and comes next.
+        A pair that was shown in the meantime keeps its draw, and is shown next.
         """
         last = self._log.state.last_answer(_check_name(person))
         if last is None:
@@ -278,15 +278,15 @@ class Session:
         return self._question(last)
 
     def load_labels(self, path: AnyPath) -> tuple[int, int]:
-        """Take labels from a CSV file with the columns id, id, and "same" or "different" (or 1 or 0).
+        """Load labels from a CSV file with the columns id, id, and "same" or "different" (or 1 or 0).
 
-        Such pairs were not drawn, so they have no probability: the label curves use them, the weighted estimate does not.
-        Labels that were selected by anything but scores, such as easy cases only, make the curves wrong.
+        These pairs were not drawn, so they have no probability: the label curves use them, but the weighted estimate does
+        not. Labels that were selected by anything but scores, such as only easy cases, distort the curves.
 
         Returns
         -------
         int, int
-            The number of labels of pairs in the pool, and of others, which count for nothing.
+            The number of labels of pairs in the pool, and of others, which do not count.
         """
         positions: dict[str, list[int]] = {}
         for position in range(self.pool.documents):
@@ -300,7 +300,7 @@ class Session:
         return len(inside), len(labels) - len(inside)
 
     def answers(self) -> Answers:
-        """Return the pairs that have an answer; where several people gave one, their share of "same"."""
+        """Return the pairs that have an answer, with the share of people who said "same"."""
         votes: dict[int, list[bool]] = {}
         chances: dict[int, float] = {}
         for draw in self._log.state.draws:
@@ -317,7 +317,7 @@ class Session:
             np.array([chances[pair] for pair in votes], np.float64))
 
     def findings(self) -> Findings:
-        """Return the findings of the answers: the recommended measure and threshold, with intervals."""
+        """Compute the findings from the answers: the recommended measure and threshold, with intervals."""
         if self._findings is None:
             answers = self.answers()
             for fit in self._fits:
@@ -326,7 +326,7 @@ class Session:
         return self._findings
 
     def agreement(self) -> tuple[Agreed, ...]:
-        """Return Cohen's kappa of every two people, on the pairs that all get."""
+        """Compute Cohen's kappa of every two people, on the pairs that all people get."""
         given: dict[str, dict[tuple[int, int], bool]] = {}
         for draw in self._log.state.draws:
             if draw.shared and draw.label in ("same", "different"):
@@ -337,12 +337,12 @@ class Session:
             found.append(Agreed(first, second, len(both), kappa([one[p] for p in both], [two[p] for p in both])))
         return tuple(found)
 
-    # ---- what comes out
+    # ---- results
 
     def settings(self) -> dict[str, Any]:
         """Return the recommended options, for ``near_duplicates(texts, **settings)``.
 
-        Raises ValueError where there are too few answers.
+        Raises ValueError if there are too few answers.
         """
         found = self.findings()
         if not found.ready:

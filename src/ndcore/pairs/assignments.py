@@ -15,11 +15,11 @@ from ndcore.readonly import Frozen
 from ndcore.sketch.arrow_table import as_column
 
 LISTED = 5  # clusters in a notebook
-LONG = 60  # characters of an id there
+LONG = 60  # characters of an id in a notebook
 
 
 class Assignments(Frozen):
-    """A result with labels, classes, resemblance and ids of n documents, and what follows from the labels."""
+    """A result with labels, classes, resemblance and ids of n documents, and the values that follow from the labels."""
 
     labels: Ints
     resemblance: Floats
@@ -28,30 +28,30 @@ class Assignments(Frozen):
 
     @property
     def mask(self) -> Bools:
-        """Documents that stand for themselves, bool (n,): True is kept."""
+        """Documents that represent themselves, bool (n,): True is kept."""
         kept: Bools = self.labels == np.arange(len(self.labels))
         return kept
 
     @property
     def keep_indices(self) -> Ints:
-        """Positions of the documents that stand for themselves, int64, ascending."""
+        """Positions of the documents that represent themselves, int64, ascending."""
         return np.flatnonzero(self.mask)
 
     @property
     def duplicates(self) -> Ints:
-        """Positions of the documents that another stands for, int64, ascending."""
+        """Positions of the documents that another represents, int64, ascending."""
         return np.flatnonzero(~self.mask)
 
     @property
     def representatives(self) -> Ints:
-        """Positions of the documents that stand for others, ascending; some may be of `against`."""
+        """Positions of the documents that represent others, ascending; some may be of `against`."""
         return np.unique(self.labels[self.duplicates])
 
     @property
     def cluster_sizes(self) -> Ints:
-        """Documents in the cluster of document i, int64 (n,), with one of `against` that stands for them.
+        """Number of documents in the cluster of document i, int64 (n,), including a representative of `against`.
 
-        To upsample by duplicates, weigh each kept document by ``cluster_sizes[keep_indices]``.
+        To upsample by duplicates, weight each kept document by ``cluster_sizes[keep_indices]``.
         """
         return sizes_of(self.labels)
 
@@ -66,15 +66,15 @@ class Assignments(Frozen):
     def to_arrow(self) -> Any:
         """Return a pyarrow Table with a row for each document.
 
-        Columns: id (where given), label, representative (its id, where given; null for a document of `against`), class,
-        resemblance, cluster_size; of near-duplicates also score and lost, with options that bring them. ImportError without
-        pyarrow.
+        Columns: id (if given), label, representative (its id, if given; null for a document of `against`), class,
+        resemblance, cluster_size; for near-duplicates also score and lost, with the options that compute them. Raises
+        ImportError without pyarrow.
         """
         arrow = imported("pyarrow", "to_arrow")
         return arrow.table({name: as_column(arrow, column) for name, column in self._columns().items()})
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with the columns of `to_arrow`. ImportError without pandas."""
+        """Return a pandas DataFrame with the columns of `to_arrow`. Raises ImportError without pandas."""
         return imported("pandas", "to_pandas").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, Sequence[Any] | AnyArray]:
@@ -90,7 +90,7 @@ class Assignments(Frozen):
         return {"id": ids, "label": columns.pop("label"), "representative": named, **columns}
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: documents by class, and the largest clusters."""
+        """Render for a notebook the documents by class, and the largest clusters."""
         names, numbers = np.unique(self.classes, return_counts=True)
         rows = "".join(f"<tr><td>{visible(str(name))}</td><td>{number:,}</td></tr>"
                        for name, number in sorted(zip(names, numbers.tolist(), strict=True), key=lambda row: -row[1]))
@@ -103,7 +103,7 @@ class Assignments(Frozen):
                 f"{rows}</table>{clusters}")
 
     def _name(self, position: int) -> str:
-        """Name a document in HTML: its id where there is one, cut where it is long."""
+        """Name a document in HTML by its id, if there is one, shortened if it is long."""
         if position >= len(self.labels):
             return f"document {position - len(self.labels)} of against"
         head, middle, tail = elided(str(position if self.ids is None else self.ids[position]), LONG)
@@ -111,15 +111,15 @@ class Assignments(Frozen):
 
 
 def sizes_of(labels: Ints) -> Ints:
-    """Count the documents with the label of each, int64 (n,); a label from n on counts one more, which has it too."""
+    """Count the documents with each document's label, int64 (n,); for a label from n on, the representative is one more."""
     sizes: Ints = np.bincount(labels, minlength=1)[labels].astype(np.int64) + (labels >= len(labels))
     return sizes
 
 
 def largest_clusters(labels: Ints, limit: int | None) -> list[tuple[int, Ints]]:
-    """Return (label, documents with it besides itself) of the largest clusters, the largest first, then by label.
+    """List (label, number of other documents with it) of the largest clusters, the largest first, then by label.
 
-    None: of all clusters with more than one document. O(n log n).
+    limit None: all clusters of several documents. O(n log n).
     """
     duplicates = np.flatnonzero(labels != np.arange(len(labels)))
     by_label = duplicates[np.argsort(labels[duplicates], kind="stable")]

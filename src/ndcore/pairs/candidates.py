@@ -22,20 +22,20 @@ from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
-ENTRY_BYTES = 40  # an entry before and after its part is chosen, and scratch, about
-EXPANDED = 64  # documents of a run whose pairs are compared by their signatures; of more, by bitmaps of their sets
-BLOCK = 1 << 16  # entries of several groups that are sorted together; more of one group are sorted alone
+ENTRY_BYTES = 40  # about the bytes of an entry before and after its part is chosen, and scratch space
+EXPANDED = 64  # in runs of at most 64 documents, pairs are compared by signatures; in longer ones, by bitmaps of sets
+BLOCK = 1 << 16  # entries of several groups that are sorted together; larger groups are sorted alone
 
 _TABLES = FeatureTables(FEATURE_POLYNOMIAL)
 
-_Run = tuple[int, Ints, NDArray[np.uint8]]  # group, documents, whole: see Runs
+_Run = tuple[int, Ints, NDArray[np.uint8]]  # group, documents, whole: see `Runs`
 
 
 class Runs(NamedTuple):
-    """Runs: documents that share a feature, too many to be paired with one another at once.
+    """Runs of documents that share a feature, too many to pair all of them.
 
     Run i has documents[begins[i] : begins[i + 1]], ascending; groups[i] is the group of its feature, -1 for a shingle.
-    whole, uint8: of each document, 1 if it may be paired with all others of the run, 0 if only with those that have 1.
+    whole, uint8: for each document, 1 if it may be paired with all others of the run, 0 if only with documents that have 1.
     """
 
     groups: Ints
@@ -54,7 +54,7 @@ class Runs(NamedTuple):
 
     @property
     def sizes(self) -> Ints:
-        """int64 (runs,): documents of each."""
+        """int64 (runs,): the number of documents of each run."""
         return np.diff(self.begins)
 
     def where(self, wanted: Bools) -> Runs:
@@ -73,7 +73,7 @@ class Search(Protocol):
 
     @property
     def most_listed(self) -> int:
-        """The documents of a run, at most, of which all pairs are wanted, and not only those with representatives."""
+        """The largest number of documents of a run of which all pairs are wanted, not only pairs with representatives."""
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the candidate pairs a < b of other runs in bounded chunks, each pair once."""
@@ -129,9 +129,9 @@ def find_candidates(
         The documents to pair.
     design : FilterDesign
     equal_minima : int, optional
-        Minima that a pair shares at least, of the whole signatures. None: `least_equal_minima`.
+        The least number of minima that a pair shares, in the whole signatures. None: `least_equal_minima`.
     max_holders : int
-        Runs of more documents, or of more than EXPANDED, are returned, not expanded.
+        Runs of more documents, or of more than EXPANDED, are returned and not expanded.
     first_fixed : int
         Documents from here on are never paired with one another.
     by : int64 (n,), optional
@@ -139,21 +139,21 @@ def find_candidates(
     memory_limit : int, optional
         Bytes for the entries of one group; more are sorted in parts, by ranges of their keys.
     threads : int, optional
-        None: one per CPU. They sort entries; one is used where the limit has no room for two groups per thread.
+        Threads that sort entries; None: one per CPU. Only one is used if the limit has no room for two groups per thread.
 
     Notes
     -----
-    O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time (two
-    per thread of several), or as many as have few entries together.
+    O(groups · n) to sort, one comparison of signatures per pair that shares a feature. One group is in memory at a time
+    (with several threads, two per thread), or several groups that have few entries together.
     """
     if equal_minima is None:
         equal_minima = least_equal_minima(rows.shape[1], design.threshold)
     judge = Judge(rows, design.groups, design.group_size, design.need, equal_minima, first_fixed)
     salts = None if by is None else (by[active].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     most = min(max_holders, EXPANDED)
-    pieces: list[UInts] = []  # of pairs, each a << 32 | b
+    pieces: list[UInts] = []  # pairs, each as a << 32 | b
     runs: list[_Run] = []
-    parts = 1  # of the entries of a group, a power of two
+    parts = 1  # parts of the entries of a group, a power of two
     if memory_limit is not None:
         parts = 1 << max(0, (ENTRY_BYTES * len(active) // memory_limit).bit_length())
     block = max(1, BLOCK // max(1, len(active))) if parts == 1 else 1
@@ -164,11 +164,11 @@ def find_candidates(
     def prepare(first: int) -> Iterable[tuple[UInts, list[_Run]]]:
         entries = judge.entries(_TABLES, first, min(first + block, design.groups), active, salts)
         prepared = ((part, _long_runs(judge, part, most, first_fixed)) for part in _sorted_parts(entries, parts))
-        return prepared if count == 1 else list(prepared)  # one thread: a part is sorted when it is needed
+        return prepared if count == 1 else list(prepared)  # with one thread, a part is sorted when it is needed
 
     starts = range(0, design.groups, block)
     for first, prepared in zip(starts, map_pieces(prepare, starts, count), strict=True):
-        for entries, long in prepared:  # in order: pairs ask for long runs of all earlier groups
+        for entries, long in prepared:  # in order, because pairs depend on the long runs of all earlier groups
             if long and not runs:
                 cut = np.zeros((len(rows), design.groups), np.uint8)
                 judge.set_cut(cut)
@@ -181,13 +181,13 @@ def find_candidates(
     pieces.clear()
     pairs, _ = distinct(words, np.array([0, len(words)]))
     a, b = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    if by is not None:  # keys of two codes may coincide
+    if by is not None:  # keys of two codes may collide
         a, b = a[by[a] == by[b]], b[by[a] == by[b]]
     return Candidates(a, b, Runs.of(sorted(runs, key=itemgetter(0))), judge, first_fixed, max_holders, by)
 
 
 def _sorted_parts(entries: UInts, parts: int) -> Iterator[UInts]:
-    """Yield entries sorted by feature, in parts by the features' high bits."""
+    """Yield entries sorted by feature, in parts by the high bits of features."""
     shift = np.uint64(64 - (parts.bit_length() - 1)) if parts > 1 else np.uint64(0)
     for part in range(parts):
         inside = entries if parts == 1 else entries[entries[:, 0] >> shift == part]

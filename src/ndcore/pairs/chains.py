@@ -28,7 +28,7 @@ class _Chains(NamedTuple):
 
 
 class Chains(NamedColumns, _Chains):  # type: ignore[misc]
-    """Components some of whose members do not resemble their representative sufficiently; arrays, by representative.
+    """Components with members that do not resemble their representative sufficiently; arrays, by representative.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Chains(NamedColumns, _Chains):  # type: ignore[misc]
     apart : int64
         Members that do not resemble the representative at the threshold.
     least : float64
-        The lowest resemblance of a member to the representative; nan is left out.
+        The lowest resemblance of a member to the representative, ignoring nan.
     bottleneck : float64
         The highest threshold at which the pairs still join the component: the lowest resemblance in its maximum spanning
         tree.
@@ -51,7 +51,7 @@ class Chains(NamedColumns, _Chains):  # type: ignore[misc]
 
 
 def to_representatives(labels: Ints, pairs: DocumentPairs, measure: Callable[[Ints, Ints], Floats]) -> Floats:
-    """Return the resemblance of every document to its representative, float64 (n,); 1 to itself.
+    """Compute the resemblance of every document to its representative, float64 (n,); 1 to itself.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def to_representatives(labels: Ints, pairs: DocumentPairs, measure: Callable[[In
     pairs : Pairs
         Sorted by a, then b. The resemblance of a document and its representative is taken from here if it is a pair.
     measure : callable
-        Of two int64 arrays i and j: the resemblances of documents i to documents j, nan where undefined. Called once, for
-        all other documents.
+        Returns the resemblances of documents i to documents j, nan if undefined, given two int64 arrays i and j. Called
+        once, for all other documents.
 
     Notes
     -----
@@ -102,7 +102,7 @@ def chains(labels: Ints, pairs: DocumentPairs, similar: Floats, threshold: float
 
     Notes
     -----
-    O((n + pairs)·log n), and O(hops) calls of NumPy. Only the pairs of chains are looked at more than once.
+    O((n + pairs)·log n), and O(hops) calls of NumPy. Only the pairs of chains are visited more than once.
     """
     n = len(labels)
     outside = np.flatnonzero(labels[pairs.a] != labels[pairs.b])
@@ -129,7 +129,7 @@ def guarded(labels: Ints, pairs: DocumentPairs, similar: Floats, guard: float, o
     labels, pairs, similar
         As in `chains`.
     guard : float
-        Components are kept where every member resembles its representative at or above this.
+        A component is kept if every member resembles its representative at or above this.
     order : int64 (n,)
         The documents in keep order.
 

@@ -1,4 +1,4 @@
-"""Shingles of many documents, which count for nothing, and the sets without them."""
+"""Common shingles, which do not count, and shingle sets without them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.pairs.representatives import Leaders
 from ndcore.pairs.shingle_sets import ShingleSets
 
-COMMON_CLASSES = 20  # leaders that have a common shingle, at least
-SATURATED = (1 << 16) - 1  # of a counter
+COMMON_CLASSES = 20  # least number of leaders that have a common shingle
+SATURATED = (1 << 16) - 1  # the largest value of a counter
 MOST_CELLS = 1 << 28
-TALLIED = 1 << 22  # rows of a tally before it is added up
+TALLIED = 1 << 22  # rows of a tally before it is summed up
 
 
 @dataclass(frozen=True)
 class CommonShingles:
-    """Common shingles: values[i] counts for nothing in documents of group groups[i]. Sorted by group, then value."""
+    """Common shingles: values[i] does not count in documents of group groups[i]. Sorted by group, then value."""
 
     values: UInts
     groups: Ints
@@ -57,19 +57,19 @@ class CommonShingles:
 def find_common(sets: ShingleSets, leaders: Leaders, valid: Bools, share: float) -> CommonShingles:
     """Find the shingles of more than this share of a group's documents, and of at least 20 of its leaders.
 
-    A group has the documents with one label of `by`. Versions of `one_per` are left out. A document that equals a leader
-    counts for the shingles of the leader.
+    A group has the documents with the same label of `by`. Versions of `one_per` are left out. A document that equals a
+    leader counts for the leader's shingles.
 
     Notes
     -----
-    Reads the sets three times: counters of 16 bits, which give upper bounds, leave few shingles to be counted exactly.
+    Reads the sets three times: 16-bit counters give upper bounds, so that few shingles must be counted exactly.
     """
     own = np.arange(len(leaders.version))
     groups = np.zeros(len(own), np.int64) if leaders.by is None else leaders.by
     counted = valid & (leaders.version == own)
-    documents = np.bincount(leaders.leader[counted], minlength=len(own))  # of each class, at its leader
+    documents = np.bincount(leaders.leader[counted], minlength=len(own))  # number of documents of each class, at its leader
     limits = share * np.bincount(groups[counted], minlength=1).astype(np.float64)
-    counts = Counts(min(MOST_CELLS, max(1 << 10, 1 << sets.total.bit_length())))  # one for each shingle at least
+    counts = Counts(min(MOST_CELLS, max(1 << 10, 1 << sets.total.bit_length())))  # at least one for each shingle
     for positions, values, offsets in sets.chunks(leaders.compared):
         counts.add(values, offsets, documents[positions].astype(np.uint32))
     tally = _Tally()
@@ -96,7 +96,7 @@ _Rows = tuple[UInts, Ints, Ints, Ints]  # values, groups, documents, classes
 
 
 class _Tally:
-    """Sums by (value, group), added up whenever there are many rows."""
+    """Sums by (value, group); rows are summed up whenever there are many."""
 
     def __init__(self) -> None:
         none = np.empty(0, np.int64)

@@ -43,11 +43,11 @@ def greedy_clusters(
         Above 0, at most 1.
     representative : "first" or "popular"
         "first": the sketch of the cluster's first member, so that members resemble it at or above the threshold. "popular":
-        the fingerprints that most members have (the smaller ones of equally frequent ones), as many as the first member has.
-        It is chosen anew as members join, so late members need not resemble the first.
+        the fingerprints that most members have (ties go to smaller ones), as many as the first member has. It is updated as
+        members join, so late members need not resemble the first.
     moduli : uint64 (n,), optional
         Powers of two, for adaptive sketches: `Sketches.moduli`. A document and a representative are compared at the larger
-        modulus. A popular representative keeps the modulus of the cluster's first member: the multiples of it are counted in
+        modulus. A popular representative keeps the modulus of the cluster's first member: its multiples are counted in
         later members, and a member with a larger modulus has fewer of them.
     order : int (n,), optional
         A permutation: the documents in keep order. None: 0 … n − 1.
@@ -58,7 +58,7 @@ def greedy_clusters(
     Returns
     -------
     ndarray of int64 (n,)
-        For each document the first member of its cluster, in keep order. A document of an empty sketch is alone.
+        For each document the first member of its cluster, in keep order. A document with an empty sketch is alone.
 
     Raises
     ------
@@ -71,11 +71,10 @@ def greedy_clusters(
     The resemblance is float64(common) / float64(|A| + |R| − common), as estimated from mod samples (Theorem 1). With first
     members as representatives the clusters equal those by "star" from all pairs that have a value in common.
 
-    A table remembers to which representatives each value belongs, so the time is O(n·s) expected for sketches of s values
-    where a value belongs to few representatives (at most `max_holders`), and O(n·s·log s) with "popular". Memory: at most 48
-    bytes a value, 58 with "popular", of which 24 for the table; and 72 bytes a document.
-
-    Deterministic: the result depends on the arguments only.
+    A table maps each value to its representatives, so the expected time is O(n·s) for sketches of s values if a value
+    belongs to few representatives (at most `max_holders`), and O(n·s·log s) with "popular". Memory: at most 48 bytes for
+    each value, 58 with "popular", of which 24 are for the table; and 72 bytes for each document. Deterministic: the result
+    depends only on the arguments.
 
     >>> greedy_clusters([1, 2, 3, 4, 2, 3, 4, 5, 3, 4, 5, 6], [0, 4, 8, 12], threshold=0.6)
     array([0, 0, 2])
@@ -96,7 +95,7 @@ def place_greedily(
     values: UInts, offsets: Ints, moduli: UInts | None, threshold: float, max_holders: int | None, popular: bool,
     order: Ints | None = None,
 ) -> Ints:
-    """Cluster as `greedy_clusters` does, arguments that were checked. ValueError for too many sketches or values."""
+    """Cluster like `greedy_clusters`, given checked arguments. Raises ValueError for too many sketches or values."""
     n = len(offsets) - 1
     check_numbered(n, "sketches", "cluster them in parts")
     if len(values) > MOST_VALUES:
@@ -109,7 +108,7 @@ def place_greedily(
 
 
 def _checked_moduli(moduli: ArrayLike, n: int) -> UInts:
-    """Return moduli as an array; TypeError or ValueError unless they are `n` powers of two."""
+    """Convert moduli to an array. Raises TypeError or ValueError unless they are `n` powers of two."""
     given = np.asarray(moduli)
     if given.shape != (n,) or given.dtype.kind not in "ui":
         raise TypeError(f"moduli are {n} integers, one for each sketch, got {given.dtype} {given.shape}")
@@ -122,7 +121,7 @@ def _checked_moduli(moduli: ArrayLike, n: int) -> UInts:
 
 
 def _checked_order(order: ArrayLike, n: int) -> Ints:
-    """Return the order as positions; TypeError or ValueError unless it is a permutation."""
+    """Convert the order to positions. Raises TypeError or ValueError unless it is a permutation."""
     given = np.asarray(order)
     if given.shape != (n,) or (n and given.dtype.kind not in "ui"):
         raise TypeError(f"order is a permutation of {n} positions, got {given.dtype} {given.shape}")

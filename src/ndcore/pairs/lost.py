@@ -1,4 +1,4 @@
-"""What a drop costs: the longest run of tokens that another document lacks, and shingles that no kept one has."""
+"""Measure the cost of a drop: the longest run of tokens that another document lacks, and shingles that no kept one has."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ndcore.storage.spill import SpooledSets
 from ndcore.text.shingling import Shingling
 
 MOST_CELLS = 1 << 28
-SOUGHT = 1 << 25  # shingles of dropped documents that are looked for at a time
-CELLS = 8  # counters for each shingle that is sought: most others then pass none
+SOUGHT = 1 << 25  # shingles of dropped documents that are searched for at a time
+CELLS = 8  # counters for each sought shingle, so that most other shingles are rejected
 
 
 class LostRuns:
-    """The shingles of some documents in their order, which tell what a document would lose to another.
+    """The shingles of some documents in order, which show what a document would lose to another.
 
-    A token is lost if the other document has none of the shingles that it is in. Past `limit` bytes the shingles are in a
-    temporary file.
+    A token is lost if the other document has none of the shingles that contain it. Beyond `limit` bytes the shingles are in
+    a temporary file.
 
     Parameters
     ----------
     shingling : Shingling
     n : int
-        Documents are numbered below this.
+        All document numbers are below this.
     limit : int
-        Bytes.
+        Bytes in memory.
     """
 
     def __init__(self, shingling: Shingling, n: int, limit: int) -> None:
@@ -52,7 +52,7 @@ class LostRuns:
 
     @cached_property
     def _number(self) -> Ints:
-        """int64 (n,): the sequence of each document."""
+        """int64 (n,): the number of each document's sequence."""
         number = np.full(self.n, -1, np.int64)
         read = np.concatenate([np.empty(0, np.int64), *self._positions])
         number[read] = np.arange(len(read))
@@ -61,7 +61,7 @@ class LostRuns:
     def longest(self, dropped: Ints, kept: Ints) -> Ints:
         """Return the number of tokens in the longest run that dropped[i] would lose to kept[i].
 
-        O(tokens · log) a pair; each document has been read.
+        O(tokens · log) for each pair; the documents must have been read.
         """
         values, offsets, width = self._sequences.values(), self._sequences.offsets, self.shingling.width
         out = np.empty(len(dropped), np.int64)
@@ -69,7 +69,7 @@ class LostRuns:
         for i, (x, y) in enumerate(stoppable(list(pairs))):
             own, other = (values[offsets[document] : offsets[document + 1]] for document in (x, y))
             has = np.isin(own, other)
-            change = np.zeros(len(own) + width, np.int64)  # a shingle that the other has covers `width` tokens
+            change = np.zeros(len(own) + width, np.int64)  # each common shingle covers `width` tokens
             change[: len(own)] += has
             change[width:] -= has
             covered = np.flatnonzero(np.cumsum(change[:-1]))
@@ -78,10 +78,10 @@ class LostRuns:
 
 
 def count_lost(sets: ShingleSets, dropped: Ints, representatives: Ints, kept: Bools) -> Ints:
-    """Count the shingles of each dropped document that no kept document, bool (documents,), has; int64, as `dropped`.
+    """Count the shingles of each dropped document that no kept document, bool (documents,), has; int64, like `dropped`.
 
-    `representatives` are a kept document for each, which probably has most of its shingles: only those that it lacks are
-    looked for. The sets of kept documents are read once for every 2^25 shingles of dropped documents.
+    `representatives` has for each a kept document that probably has most of its shingles, so that only the others are
+    searched for. The sets of kept documents are read once for every 2^25 shingles of dropped documents.
     """
     lost, sizes = np.zeros(len(dropped), np.int64), sets.sizes(dropped)
     for part in cut(sizes, SOUGHT):

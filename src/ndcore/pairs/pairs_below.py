@@ -1,6 +1,6 @@
 """Estimate how many pairs are below the threshold, from the candidates that were compared and rejected.
 
-The naive count compares all pairs. Here each rejected candidate stands for 1/p pairs, where p is the probability that LSH
+The naive count compares all pairs. Here each rejected candidate represents 1/p pairs, where p is the probability that LSH
 and the minima make a pair of its resemblance a candidate (the estimator of Horvitz and Thompson 1952, "A generalization of
 sampling without replacement from a finite universe", DOI 10.1080/01621459.1952.10483446).
 """
@@ -16,10 +16,10 @@ import numpy as np
 from ndcore._types import Floats, Ints
 from ndcore.filters.design import FilterDesign
 
-CELLS = 1000  # of [0, 1], in which rejected pairs are counted
-GRID = 61  # resemblances at which the probability is computed; between them it is interpolated
-SPAN = 3  # steps of 0.1 below the threshold that are estimated
-LEAST = 0.005  # probability of a candidate below which nothing is estimated
+CELLS = 1000  # cells of [0, 1] in which rejected pairs are counted
+GRID = 61  # resemblances at which the probability is computed; it is interpolated between them
+SPAN = 3  # estimated steps of 0.1 below the threshold
+LEAST = 0.005  # least probability of a candidate for an estimate
 
 
 class PairsBelow(NamedTuple):
@@ -38,7 +38,7 @@ def candidate_probability(design: FilterDesign, equal_minima: int, rho: Floats) 
     ----------
     design : FilterDesign
     equal_minima : int
-        Minima that must agree, of the whole signature.
+        The number of minima that must agree, in the whole signature.
     rho : ndarray of float64 (m,)
         Resemblances in [0, 1].
 
@@ -78,8 +78,8 @@ def count_by_resemblance(resemblance: Floats) -> Ints:
 def estimate_below(rejected: Ints, design: FilterDesign, equal_minima: int, threshold: float) -> list[PairsBelow]:
     """Estimate the pairs in each step of 0.1 below the threshold in which at least 1 pair in 200 is a candidate.
 
-    rejected: the candidates that were compared and rejected, by `count_by_resemblance`. The standard error takes pairs for
-    independent of each other.
+    rejected: the candidates that were compared and rejected, by `count_by_resemblance`. The standard error treats pairs as
+    independent.
     """
     steps = math.ceil(threshold * 10 - 1e-9)
     edges = [step / 10 for step in range(max(1, steps - SPAN), steps)] + [threshold]

@@ -24,16 +24,16 @@ from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledArray
 
-MEMORY = 4 << 30  # bytes for counters, entries and lists without a memory_limit
-LEAST_MEMORY = 1 << 16  # bytes, below which a smaller limit would cost time and save nothing
-MOST_CELLS = 1 << 30  # counters of 2 bytes
-MOST_PARTS = 256  # of the entries; a part may have a temporary file
-ENTRY_BYTES = 48  # an entry, its scratch, and its place in a run
+MEMORY = 4 << 30  # bytes for counters, entries and lists, without a memory_limit
+LEAST_MEMORY = 1 << 16  # bytes; a smaller limit would cost time and save nothing
+MOST_CELLS = 1 << 30  # most counters, of 2 bytes each
+MOST_PARTS = 256  # most parts of the entries; a part may have a temporary file
+ENTRY_BYTES = 48  # bytes of an entry, its scratch space, and its place in a run
 MARKS = 16  # bits of the table of marks for each probe
 PAIRS = 1 << 20  # pairs of a chunk
 LISTED = 8  # bytes of a run in the list of a document
 BLOCK = 1 << 16  # documents whose probes are counted at a time
-MOST_PAIRS = 1 << 62  # of a run that is expanded
+MOST_PAIRS = 1 << 62  # most pairs of an expanded run
 PARTIAL = 1 << 31  # the bit of a rank, see prefix.h
 LONG = -1  # the group of runs that were not expanded
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -43,7 +43,7 @@ _LongRun = tuple[int, Ints, NDArray[np.uint8]]
 
 
 class PrefixCandidates:
-    """Candidate pairs, found anew by each call of `pairs`, and the runs that were not expanded to pairs."""
+    """Candidate pairs, recomputed by each call of `pairs`, and the runs that were not expanded to pairs."""
 
     def __init__(self, job: _Job, index: _Index, runs: Runs) -> None:
         self._job, self._index = job, index
@@ -62,17 +62,17 @@ class PrefixCandidates:
                     yield found
 
     def meetings(self) -> tuple[Ints, Ints]:
-        """Count the documents of each run that was expanded, and the ordered pairs that meet in it."""
+        """Count the documents of each expanded run, and the ordered pairs that meet in it."""
         sizes, whole = np.diff(self._index.ends, prepend=0), self._index.whole.astype(np.int64)
         return sizes, whole * (2 * sizes - whole - 1)
 
     @property
     def most_listed(self) -> int:
-        """The pairs of these runs are not listed: they have too many."""
+        """0: all pairs are never listed for these runs, which have too many."""
         return 0
 
     def allows(self, a: Ints, b: Ints) -> Bools:
-        """Tell which pairs of documents that share a run are candidates: those on two sides at most, with one label."""
+        """Tell which pairs of documents that share a run are candidates: not both of `against`, and with the same label."""
         allowed: Bools = np.minimum(a, b) < self._job.first_fixed
         if self._job.by is not None:
             allowed &= self._job.by[a] == self._job.by[b]
@@ -80,7 +80,7 @@ class PrefixCandidates:
 
 
 class _Index(NamedTuple):
-    """Runs end to end: holders, the end of each run, and how many of its holders are whole."""
+    """Concatenated runs: holders, the end of each run, and the number of its holders that are whole."""
 
     holders: UInts
     ends: Ints
@@ -99,13 +99,12 @@ def find_prefix_candidates(
     threads: int | None = None,
     report: Progress,
 ) -> PrefixCandidates:
-    """Find the pairs of active documents that share a probe, as far as their sizes and ranks allow them to pass.
+    """Find the pairs of active documents that share a probe, if their sizes and ranks allow them to pass.
 
     Every pair that passes is among the pairs, or both documents are in one of the runs. Runs of m documents, p of which are
-    paired with all others of the run, are expanded if p * m <= max_holders squared. By resemblance p of them have the
-    shingle among the rarest in which smaller documents are sought (`PrefixFilter.index_length`), by containment for p of
-    them it is a probe. memory_limit: bytes for counters, entries and lists; None: 4 GiB. All else is as in
-    `find_candidates`.
+    paired with all others of the run, are expanded if p * m <= max_holders squared. By resemblance, these p documents have
+    the shingle among their `PrefixFilter.index_length` rarest; by containment, it is a probe of them. memory_limit: bytes
+    for counters, entries and lists; None: 4 GiB. Other parameters are as for `find_candidates`.
 
     Notes
     -----
@@ -114,7 +113,7 @@ def find_prefix_candidates(
     memory = max(LEAST_MEMORY, MEMORY if memory_limit is None else memory_limit)
     sizes = np.zeros(sets.n, np.int64)
     sizes[active] = sets.sizes(active)
-    del active  # 8 bytes a document, which nobody else needs
+    del active  # frees 8 bytes for each document
     job = _Job(sets, sizes, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
     parts = job.entries(job.count())
     index, long = job.runs(parts)
@@ -197,11 +196,11 @@ class _Job:
             self.report(stage, done, len(self.sets))
 
     def _map(self, work: Callable[[_Chunk], list[UInts]], stage: str) -> Iterator[list[UInts]]:
-        """Yield what is written of each chunk, in order."""
+        """Yield the written entries of each chunk, in order."""
         return map_pieces(work, self._chunks(stage), self.threads)
 
     def _write(self, counts: Counts, marks: Marks | None, bits: int, chunk: _Chunk) -> list[UInts]:
-        """Return the entries of a chunk, uint64 (entries, 2), in 2^bits parts by the high bits of the shingle."""
+        """Make the entries of a chunk, uint64 (entries, 2), in 2^bits parts by the high bits of the shingle."""
         positions, values, offsets = chunk
         sizes, lookup = self.sizes[positions], self.filter
         found = entries(counts, values, offsets, positions.astype(np.uint32), lookup.probe_length(sizes),
@@ -214,7 +213,7 @@ class _Job:
         return np.split(found[order], ends)
 
     def mixes(self, positions: Ints) -> UInts | None:
-        """Return what is mixed into the shingles of these documents, so that only documents of one code share any."""
+        """Return the values to mix into the shingles of these documents, so that only documents with one code share any."""
         return None if self.by is None else (self.by[positions].astype(np.uint64) + np.uint64(1)) * GOLDEN
 
 

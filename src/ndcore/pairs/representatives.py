@@ -1,4 +1,4 @@
-"""Who stands for whom: representatives by verified pairs, in keep order; where thousands share a feature, block by block.
+"""Choose representatives by verified pairs, in keep order; if thousands of documents share a feature, block by block.
 
 The components are the clusters of Broder, Glassman, Manasse, Zweig 1997, Syntactic clustering of the Web, §4.1, DOI
 10.1016/S0169-7552(97)00031-7; greedy clusters are from Broder 1997, On the resemblance and containment of documents, §4.4,
@@ -34,16 +34,16 @@ PART = 128  # documents of a block that a thread compares
 
 
 class KeepOrder(NamedTuple):
-    """The order in which documents are decided on.
+    """The order in which documents are decided.
 
     Attributes
     ----------
     order : int64 (documents,)
         Positions in keep order.
     rank : int64 (documents,)
-        The place of each in keep order.
+        The place of each document in keep order.
     fixed : bool (documents,)
-        Documents that are representatives in any case; they come first.
+        Documents that are representatives in any case; they are first in order.
     """
 
     order: Ints
@@ -83,7 +83,7 @@ class KeepOrder(NamedTuple):
 
 @dataclass(frozen=True)
 class Leaders:
-    """The keep order, and the document that each one is collapsed to.
+    """The keep order, and the document to which each one is collapsed.
 
     Attributes
     ----------
@@ -95,9 +95,9 @@ class Leaders:
     leader : int64 (documents,)
         The first of the compared documents that is identical or lexically equivalent.
     by : int64 (documents,) or None
-        The label of ``by`` of each, as a number.
+        The label of ``by`` of each document, as a number.
     group : int64 (documents,) or None
-        The same for ``by`` and ``must_agree`` together: only documents of one group are compared.
+        The same for ``by`` and ``must_agree`` together: only documents of the same group are compared.
     """
 
     keep: KeepOrder
@@ -108,14 +108,14 @@ class Leaders:
 
     @property
     def compared(self) -> Bools:
-        """bool (documents,): their own version and their own leader."""
+        """bool (documents,): documents that are their own version and their own leader."""
         own = np.arange(len(self.version))
         compared: Bools = (self.version == own) & (self.leader == own)
         return compared
 
 
 def number_labels(name: str, labels: Labels | None, n: int) -> Ints | None:
-    """Number the labels of n documents, equal labels alike; None for None."""
+    """Number the labels of n documents, with the same number for equal labels; None for None."""
     if labels is None:
         return None
     found = labels() if callable(labels) else labels
@@ -148,9 +148,9 @@ def represent(n: int, a: Ints, b: Ints, resemblance: Floats, order: Ints, fixed:
     fixed : bool (n,)
         Documents that are representatives in any case.
     cluster : "star", "greedy" or "components"
-        star: each document, in keep order, joins the representative that it resembles most (the first of several), or
-        becomes one. greedy: it joins the first representative that it resembles enough. components: documents joined by a
-        chain of pairs are one cluster, which its first document represents.
+        star: each document, in keep order, joins the representative that it resembles most (ties go to the first), or
+        becomes one. greedy: it joins the first representative that it resembles enough. components: documents connected by
+        a chain of pairs are one cluster, whose first document represents it.
 
     Returns
     -------
@@ -173,7 +173,8 @@ def represent(n: int, a: Ints, b: Ints, resemblance: Floats, order: Ints, fixed:
 def join_stars(members: Ints, others: Ints, scores: Floats, order: Ints, fixed: Bools, *, best: bool) -> Ints:
     """Assign documents to representatives, where members[i] may join others[i] with scores[i].
 
-    best: a document joins the representative with the highest score, else the first one. All else as in `represent`.
+    best: a document joins the representative with the highest score, else the first one. Other parameters are as for
+    `represent`.
     """
     n = len(order)
     if not len(members):
@@ -185,10 +186,10 @@ def join_stars(members: Ints, others: Ints, scores: Floats, order: Ints, fixed: 
 
 
 def move_to_best(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> Ints:
-    """Return new labels: each dropped document joins the kept one of its pairs with the highest score.
+    """Return new labels, by which each dropped document joins the kept document of its pairs with the highest score.
 
-    Of several the first by `rank`, the place in keep order. A document without such a pair stays, and the kept documents
-    remain the same. O(pairs · log pairs).
+    Ties go to the first by `rank`, the place in keep order. A document without such a pair keeps its label, and the kept
+    documents stay the same. O(pairs · log pairs).
     """
     kept = labels == np.arange(len(labels))
     members, others, scores = pairs.joins(threshold)
@@ -205,7 +206,7 @@ def move_to_best(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> I
 
 
 class Draft(NamedTuple):
-    """Accepted pairs, sorted; the label of each document by these; the entries of `NearDuplicates.common`."""
+    """A draft of the result: accepted pairs, sorted; the labels that follow; the entries of `NearDuplicates.common`."""
 
     pairs: Scored
     labels: Ints
@@ -218,14 +219,14 @@ def settle_runs(
 ) -> Draft:
     """Choose representatives by the verified pairs, and by further pairs within the runs that were not expanded.
 
-    In runs of at most `search.most_listed` documents all pairs are compared, in longer ones the pairs of a representative
-    and a later document; with `reassign`, an earlier one too; for components also the pairs of different components. Other
-    pairs change no label. `again`: all pairs of the shorter runs are known.
+    In runs of at most `search.most_listed` documents all pairs are compared; in longer ones, only pairs of a representative
+    and a later document, with `reassign` an earlier one too, and for components pairs of different components. Other pairs
+    cannot change a label. `again`: all pairs of the shorter runs are known.
 
     Notes
     -----
-    A pair is met once, however many runs it shares, and most are rejected by bitmaps, at a few nanoseconds. Quadratic in the
-    representatives of a run, and linear in its documents.
+    A pair is compared once, even if it shares several runs, and most pairs are rejected by bitmaps in a few nanoseconds.
+    Quadratic in the representatives of a run, and linear in its documents.
     """
     long = search.runs.sizes > search.most_listed
     runs = search.runs.where(long) if again else search.runs
@@ -265,7 +266,7 @@ class _Meetings:
                         labels)
 
     def compare(self, documents: Ints, which: int, kernel: RunPairs | None = None) -> Iterator[Scored]:
-        """Yield the accepted pairs of these documents and those that they meet: see RunPairs."""
+        """Yield the accepted pairs of these documents and the documents that they meet: see RunPairs."""
         work, rows_of = kernel or self.kernel, self.bitmaps.row[documents]
         parts = [rows_of[start : start + PART] for start in range(0, len(documents), PART)]
         threads = self.verifier.sets.threads
@@ -275,16 +276,16 @@ class _Meetings:
             yield self.verifier.measure(a[allowed], b[allowed], self.threshold)
 
     def settle(self, documents: Ints, represent: Bools) -> None:
-        """Say which of the proposed documents represent themselves."""
+        """Settle which of the proposed documents represent themselves."""
         rows = self.bitmaps.row[documents]
         keep = np.zeros(len(self.bitmaps.kernel), np.uint8)
         keep[rows] = represent
         self.kernel.settle(rows, keep)
 
     def connect(self, roots: Ints) -> Iterator[Scored]:
-        """Yield accepted pairs of different components, given the first document of the component of each.
+        """Yield accepted pairs of different components, given the first document of each document's component.
 
-        In each run the documents of its main component come first. Every other one meets all documents before it.
+        In each run the documents of its main component are first. Every other document meets all documents before it.
         """
         runs, members = self.runs, roots[self.runs.documents]
         run_of = self._run_of_members()
@@ -303,8 +304,8 @@ class _Meetings:
 def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Iterator[Scored]:
     """Yield the accepted pairs of representatives, and of listed runs, block by block of documents in keep order.
 
-    Before a block is compared, all representatives before it are known. Its documents that join none of them are proposed as
-    representatives, so they meet the others of the block too.
+    When a block is compared, all earlier representatives are known. Documents of the block that join none of them are
+    proposed as representatives, so they meet the others of the block, too.
     """
     rank = meetings.keep.rank
     stars = _Stars(pairs, meetings.keep, meetings.threshold)
@@ -330,9 +331,9 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
 
 
 class _Stars:
-    """The representatives among the first documents in keep order, given the pairs that were found so far.
+    """The representatives among the first documents in keep order, given the pairs found so far.
 
-    Documents are numbered by their ranks here: `begin` … `end` − 1 are those that are decided next.
+    Documents are numbered by their ranks here: `begin` … `end` − 1 are decided next.
     """
 
     def __init__(self, pairs: Scored, keep: KeepOrder, threshold: float) -> None:
@@ -345,7 +346,7 @@ class _Stars:
         self.joining: list[tuple[Ints, Ints]] = []
 
     def _joins(self, pairs: Scored) -> tuple[Ints, Ints]:
-        """Return the ranks of documents that may join an earlier one, and of the earlier ones."""
+        """List the ranks of documents that may join an earlier one, and of the earlier ones."""
         members, others, _ = pairs.joins(self.threshold)
         free = ~self.keep.fixed[members]
         members, others = self.keep.rank[members[free]], self.keep.rank[others[free]]
@@ -353,43 +354,43 @@ class _Stars:
         return members[earlier], others[earlier]
 
     def go_on(self, last: int) -> None:
-        """Begin to decide on the documents up to this rank."""
+        """Begin deciding on the documents up to this rank."""
         first, self.begin, self.end = self.end, self.end, last + 1
         part = slice(*np.searchsorted(self.members, [first, self.end]))
         self.joining = [(self.members[part], self.others[part])]
 
     def add(self, pairs: Scored) -> None:
-        """Add pairs whose later document is among those to decide on."""
+        """Add pairs whose later document is to be decided now."""
         self.joining.append(self._joins(pairs))
 
     def joins_certainly(self, documents: Ints) -> Bools:
-        """Tell which of these join a representative that was decided before."""
+        """Tell which of these documents join a representative that was decided before."""
         joined = np.zeros(len(self.labels), np.bool_)
         for members, others in self.joining:
             joined[members[(others < self.begin) & (self.labels[others] == others)]] = True
         return joined[self.keep.rank[documents]]
 
     def settle(self) -> None:
-        """Decide."""
+        """Decide on the current documents."""
         members, others = (np.concatenate(column) for column in zip(*self.joining, strict=True))
         order = np.argsort(others, kind="stable")
         star_ascending(others[order], members[order], np.ones(len(order)), False, self.best, self.labels)
 
     def represent(self, documents: Ints) -> Bools:
-        """Tell which of these represent themselves, of those decided on."""
+        """Tell which of these documents, if decided, represent themselves."""
         ranks = self.keep.rank[documents]
         own: Bools = self.labels[ranks] == ranks
         return own
 
 
 def merge_runs(runs: Runs, most_listed: int, n: int) -> Runs:
-    """Merge longer runs that share many of their n documents, where fewer pairs meet in the union than in the runs.
+    """Merge longer runs that share many of their n documents, if fewer pairs meet in the union than in the runs.
 
-    Documents that meet in a union and share no run are not candidates, so this changes nothing but the work. A run goes to
-    the union that has most of its documents, by the last one that each document came to. O(documents of runs).
+    Documents that meet in a union but share no run are not candidates, so this changes only the amount of work. A run joins
+    the union that has most of its documents, by the last union of each document. O(documents of runs).
     """
     long = np.flatnonzero(runs.sizes > most_listed)
-    unions: list[list[int]] = []  # the runs of each
+    unions: list[list[int]] = []  # the runs of each union
     size: list[int] = []
     last = np.full(n, -1, np.int64)
     for run in long[np.argsort(-runs.sizes[long], kind="stable")].tolist():
@@ -424,7 +425,7 @@ def merge_runs(runs: Runs, most_listed: int, n: int) -> Runs:
 
 
 def _accounts(runs: Runs, labels: Ints) -> list[dict[str, int]]:
-    """Return the entries of `NearDuplicates.common`."""
+    """Make the entries of `NearDuplicates.common`."""
     own = (labels[runs.documents] == runs.documents).astype(np.int64)
     ends = np.concatenate([[0], np.cumsum(own)])[runs.begins]
     return [{"group": group, "holders": holders, "example": example, "representatives": representatives}

@@ -1,4 +1,4 @@
-"""Pairs of documents: verified ones with their scores, and those that hold values in common."""
+"""Pairs of documents: verified pairs with scores, and pairs that hold values in common."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Scored(NamedTuple):
 
     @classmethod
     def of(cls, a: Ints, b: Ints, shared: Ints, size_a: Ints, size_b: Ints, *, contained: bool) -> Scored:
-        """Score pairs by the members that their sets share, and the sizes of these: by containment, or by resemblance."""
+        """Score pairs by containment or resemblance, from the numbers of common members and the sizes of their sets."""
         common = shared.astype(np.float64)
         with np.errstate(invalid="ignore"):  # 0 / 0 is nan
             resemblance: Floats = common / (size_a + size_b - shared).astype(np.float64)
@@ -62,16 +62,16 @@ class Scored(NamedTuple):
         return DocumentPairs(self.a, self.b, self.resemblance)
 
     def where(self, mask: Bools | Ints) -> Scored:
-        """Select the pairs of a mask, or in the order of positions."""
+        """Select the pairs of a mask, or at positions, in their order."""
         a, b, resemblance, of_a, of_b = self
         return Scored(a[mask], b[mask], resemblance[mask], of_a[mask], of_b[mask])
 
     def accepted(self, threshold: float) -> Scored:
-        """Select the pairs whose score reaches the threshold, one way at least."""
+        """Select the pairs whose score reaches the threshold in at least one direction."""
         return self.where(self.score >= threshold)
 
     def joins(self, threshold: float) -> tuple[Ints, Ints, Floats]:
-        """Return (members, others, scores): which document may join which, each pair either way if both scores allow it."""
+        """Return (members, others, scores): which document may join which, in both directions if both scores allow it."""
         members, others = np.concatenate([self.a, self.b]), np.concatenate([self.b, self.a])
         scores = np.concatenate([self.of_a, self.of_b])
         enough = scores >= threshold
@@ -79,13 +79,13 @@ class Scored(NamedTuple):
 
     @staticmethod
     def merged(parts: list[Scored], total: int) -> Scored:
-        """Merge pairs of documents below `total`: each once, sorted by a, then b."""
+        """Merge pairs of documents below `total`, without repeats, sorted by a, then b."""
         if not parts:
             none, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
             return Scored(none, none, nothing, nothing, nothing)
         whole = Scored(*(end_to_end(column) for column in zip(*parts, strict=True)))
         numbers = whole.a * total + whole.b
-        if (numbers[1:] > numbers[:-1]).all():  # as the pairs of one search are
+        if (numbers[1:] > numbers[:-1]).all():  # true for the pairs of one search
             return whole
         return whole.where(np.unique(numbers, return_index=True)[1])
 
@@ -97,18 +97,18 @@ class Holders:
     ----------
     values : ndarray of uint64
     documents : ndarray of int64
-        Document documents[i] holds values[i]; a document holds a value once.
+        Document documents[i] holds values[i]; a document holds a value at most once.
     n : int
         Documents, at most 2^32.
     max_holders : int
-        A value of more documents is common: it is in no pair.
+        A value that more documents hold is common, and makes no pairs.
 
     Attributes
     ----------
     volume : ndarray of int64 (n,)
-        Pairs by their first document, counted once for each value that they have in common.
+        The number of pairs by first document, counted once for each common value.
     common : ndarray of uint64 (c, 3)
-        Common values: the value, how many documents hold it, and the first of them. Ascending.
+        Common values: the value, the number of its holders, and the first holder. Ascending.
 
     Notes
     -----

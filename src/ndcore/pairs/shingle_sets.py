@@ -1,4 +1,4 @@
-"""The shingle sets of documents: read once, kept in bounded memory, compared exactly pair by pair.
+"""The shingle sets of documents: they are read once, kept in bounded memory, and compared exactly in pairs.
 
 Bitmaps of the sets reject most pairs below a threshold at the cost of a cache line.
 """
@@ -22,9 +22,9 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledArray, SpooledSets
 from ndcore.text.shingling import Shingling
 
-SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets that are in memory at a time
-CHUNK = 1 << 19  # members of the sets of a chunk, about
-BATCH = 1 << 18  # pairs that are compared in one order
+SETS_IN_MEMORY = 64 << 20  # bytes of shingle sets in memory at a time
+CHUNK = 1 << 19  # about as many members of sets make a chunk
+BATCH = 1 << 18  # pairs that are ordered and compared together
 PAIRS = 1 << 12  # pairs that a thread compares at a time
 NEAR = 1 << 20  # pairs whose bitmaps are compared at a time
 
@@ -33,12 +33,12 @@ _Sets = tuple[Ints, UInts, Ints]
 
 
 class ShingleSets:
-    """The sets of distinct shingles of some documents, to compare pairs of them exactly.
+    """The sets of distinct shingles of some documents, for exact comparison of pairs.
 
-    With ``tokens=True`` shingles are compared as tuples of tokens: each distinct tuple gets a number of its own, in a
-    dictionary, so that colliding fingerprints cannot forge a resemblance. Slower, and in memory.
+    With ``tokens=True`` shingles are compared as tuples of tokens: a dictionary gives each distinct tuple its own number,
+    so that colliding fingerprints cannot forge a resemblance. This is slower, and in memory.
 
-    Sets are read or appended first, of documents below `n`; after the first use of one nothing can be added.
+    Sets of documents below `n` are first read or appended; after the first use nothing can be added.
     """
 
     def __init__(self, shingling: Shingling, n: int, *, tokens: bool, threads: int | None, limit: int = SETS_IN_MEMORY
@@ -47,7 +47,7 @@ class ShingleSets:
         self.n = n
         self.threads = threads
         self.limit = limit
-        self._positions: list[Ints] = []  # of the sets, in stored order
+        self._positions: list[Ints] = []  # positions of the sets' documents, in stored order
         self._sets = SpooledSets(limit)
         self._known: dict[tuple[Any, ...], int] | None = {} if tokens else None
 
@@ -61,12 +61,12 @@ class ShingleSets:
         return int(self._sets.offsets[-1])
 
     def empty(self) -> ShingleSets:
-        """Return sets of the same shingling, with none so far."""
+        """Make an empty object of the same shingling."""
         return ShingleSets(self.shingling, self.n, tokens=self._known is not None, threads=self.threads,
                            limit=self.limit)
 
     def read(self, documents: Iterable[_Piece], total: int, report: Progress) -> None:
-        """Form the sets of these documents, given in pieces."""
+        """Form the sets of these documents, which are given in pieces."""
         work, threads = (self._tuple_sets, 1) if self._known is not None else (self._fingerprint_sets, self.threads)
         for positions, values, offsets in map_pieces(work, documents, threads):
             self.append(positions, values, offsets)
@@ -85,14 +85,14 @@ class ShingleSets:
 
     @cached_property
     def _set_of(self) -> AnyArray:
-        """int32, or int64 where there are more sets, (documents,): the set of each document, or -1."""
+        """int32, or int64 for more sets, (documents,): the number of each document's set, or -1."""
         narrow = len(self) < 1 << 31
         number = np.full(self.n, -1, np.int32 if narrow else np.int64)
         number[self._owners] = np.arange(len(self), dtype=number.dtype)
         return number
 
     def _number(self, positions: Ints) -> Ints:
-        """Return the sets of these documents, or -1."""
+        """Return the numbers of these documents' sets, or -1."""
         return self._set_of[positions].astype(np.int64)
 
     def chunks(self, wanted: Bools | None = None) -> Iterator[_Sets]:
@@ -111,7 +111,7 @@ class ShingleSets:
             yield positions, values, offsets
 
     def signatures(self, sketcher: MinHasher, memory_limit: int | None) -> AnyArray:
-        """Make the signatures of the sets, which are in the order of documents; 0 for documents that have none."""
+        """Make the signatures of the sets, in the order of documents; 0 for documents without a set."""
         dtype, width = f"uint{sketcher.bits}", sketcher.num_perm
         made, at = SpooledArray(dtype, memory_limit, (width,)), 0
         for positions, values, offsets in self.chunks():
@@ -128,17 +128,17 @@ class ShingleSets:
         return read
 
     def sizes(self, positions: Ints) -> Ints:
-        """Return the number of distinct shingles of each of these documents, which have been read."""
+        """Return the number of distinct shingles of each of these documents, which must have been read."""
         return self._sets.sizes(self._number(positions))
 
     def _fingerprint_sets(self, piece: _Piece) -> _Sets:
-        """Return the positions of a piece with its sets of fingerprints (values, offsets)."""
+        """Form the sets of fingerprints of a piece (values, offsets), with the positions of its documents."""
         positions, texts = piece
         values, offsets = distinct(*self.shingling.fingerprints_many(texts, threads=1))
         return positions, values.copy(), offsets
 
     def _tuple_sets(self, piece: _Piece) -> _Sets:
-        """Return the positions of a piece with its sets of numbered tuples (values, offsets)."""
+        """Form the sets of numbered tuples of a piece (values, offsets), with the positions of its documents."""
         positions, texts = piece
         known = self._known
         assert known is not None
@@ -147,9 +147,9 @@ class ShingleSets:
         return positions, np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
 
     def common(self, a: Ints, b: Ints, report: Progress | None = None) -> Ints:
-        """Count the shingles in common of each pair (a[i], b[i]) of documents that have been read.
+        """Count the common shingles of each pair (a[i], b[i]) of documents, which must have been read.
 
-        Spilled sets are compared component by component of these pairs, so that a set is read from disk once.
+        Spilled sets are compared by connected components of the pairs, so that a set is read from disk once.
         """
         out = np.empty(len(a), np.int64)
         for start in range(0, len(a), BATCH):
@@ -161,7 +161,7 @@ class ShingleSets:
         return out
 
     def _common_of_sets(self, x: Ints, y: Ints) -> Ints:
-        """Count the members in common of each pair of sets, on threads."""
+        """Count the common members of each pair of sets, on threads."""
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
         values, offsets = self._sets.values(), self._sets.offsets
         counts = map_pieces(lambda part: common(values, offsets, x[part], y[part]), parts,
@@ -181,7 +181,7 @@ class ShingleSets:
 
 
 def _by_component(x: Ints, y: Ints) -> Ints:
-    """Order pairs of sets by the connected component they are in, then by the sets."""
+    """Order pairs of sets by their connected component, then by the sets."""
     numbers, ends = np.unique(np.concatenate([x, y]), return_inverse=True)
     first, second = ends[: len(x)].astype(np.int64), ends[len(x) :].astype(np.int64)
     roots = components(first, second, np.arange(len(numbers)))
@@ -192,14 +192,14 @@ def _by_component(x: Ints, y: Ints) -> Ints:
 
 
 class SetBitmaps:
-    """A row for each document with a set, and for each of `others`, in the order of `rank`.
+    """Bitmaps of sets: a row for each document with a set, and for each of `others`, in the order of `rank`.
 
-    No pair of a document without a set is rejected, for nothing is known of it.
+    Pairs with a document without a set are never rejected.
 
     Attributes
     ----------
     kernel : Bitmaps
-        With one row more, which stands for all other documents.
+        Has one more row, for all other documents together.
     row : uint32 (documents,)
     documents : int64 (rows,)
     """
@@ -221,7 +221,7 @@ class SetBitmaps:
             self.kernel.add(self.row[documents], values, offsets)
 
     def near(self, a: Ints, b: Ints, threshold: float) -> Bools:
-        """Tell which pairs of documents may reach the threshold; all that do are among them."""
+        """Tell which pairs of documents may reach the threshold; pairs that do are never missed."""
         out = np.empty(len(a), np.bool_)
         for start in range(0, len(a), NEAR):
             part = slice(start, start + NEAR)

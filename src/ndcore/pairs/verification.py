@@ -1,4 +1,4 @@
-"""Scores of pairs of documents: bounds by bitmaps, exact scores by shingle sets, and estimates where a text is gone."""
+"""Score pairs of documents: bounds by bitmaps, exact scores by shingle sets, and estimates if a text is gone."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
 from ndcore.progress import Progress
 
 ROWS = 4096  # pairs of signatures that are compared at a time
-WORTH_BITMAPS = 4  # pairs for each set, from which bitmaps cost less than they spare
+WORTH_BITMAPS = 4  # from this number of pairs for each set, bitmaps save more than they cost
 
 
 @dataclass(eq=False, repr=False)
 class Verifier:
-    """Measures pairs of documents, and accepts those whose score reaches a threshold.
+    """A verifier: it measures pairs of documents, and accepts pairs whose score reaches a threshold.
 
     Attributes
     ----------
     sets : ShingleSets
-        Of the documents that were read.
+        The sets of the documents that were read.
     counted : ShingleSets or None
-        The sets without the common shingles, `common_shingles` in number; None: all shingles count.
+        The sets without common shingles, of which there are `common_shingles`; None: all shingles count.
     rows : uint32 or uint64 (documents, num_perm) or None
-        Signatures, which stand for texts that are gone.
+        Signatures, for texts that are gone.
     rank : int64 (documents,)
         Places in keep order.
     contained : bool
         The score of a document in another is its containment; else both scores are the resemblance.
     min_shingles : int
-        Distinct shingles that both documents of an accepted pair have, at least.
+        The least number of distinct shingles of both documents of an accepted pair.
     lost_runs, max_lost
-        The most tokens in a run that the later document of an accepted pair may lose; None: any number.
+        The longest run of tokens that the later document of an accepted pair may lose; None: any length.
     rejected : int64 (cells,) or None
-        How many candidates were below the threshold, by their resemblance (`count_by_resemblance`); None: not all
-        candidates are compared exactly.
+        The number of candidates below the threshold, by resemblance (`count_by_resemblance`); None if not all candidates
+        are compared exactly.
     """
 
     sets: ShingleSets
@@ -57,12 +57,12 @@ class Verifier:
     _bitmaps: SetBitmaps | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes without the bitmaps, which can be made again."""
+        """Return the attributes without the bitmaps, which can be rebuilt."""
         return vars(self) | {"_bitmaps": None}
 
     @property
     def compared(self) -> ShingleSets:
-        """The sets whose scores decide."""
+        """The sets by which pairs are scored."""
         return self.sets if self.counted is None else self.counted
 
     def bitmaps(self, search: Search) -> SetBitmaps:
@@ -77,14 +77,14 @@ class Verifier:
         for a, b in search.pairs():
             seen += len(a)
             if seen > WORTH_BITMAPS * len(self.compared):
-                self.rejected = None  # bitmaps reject without a resemblance
+                self.rejected = None  # bitmaps reject pairs without computing a resemblance
                 near = self.bitmaps(search).near(a, b, threshold)
                 a, b = a[near], b[near]
             chunks.append(self.measure(a, b, threshold, report))
         return Scored.merged(chunks, len(self.rank))
 
     def measure(self, a: Ints, b: Ints, threshold: float | None = None, report: Progress | None = None) -> Scored:
-        """Measure pairs, in any order of a and b; with a threshold, return the accepted ones only, in their order."""
+        """Measure pairs, in any order of a and b; with a threshold, return only the accepted ones, in their order."""
         scored = self._score(a, b, report)
         if threshold is not None:
             enough = scored.score >= threshold
@@ -100,7 +100,7 @@ class Verifier:
         return scored if self.counted is None else scored._replace(resemblance=self.sets.resemblance(scored.a, scored.b))
 
     def _score(self, a: Ints, b: Ints, report: Progress | None) -> Scored:
-        """Score pairs by the shingles that count, or, where a text is gone, by the share of minima that agree."""
+        """Score pairs by the shingles that count, or if a text is gone, by the share of minima that agree."""
         sets = self.compared
         exact = sets.has(a) & sets.has(b)
         x, y = (a, b) if exact.all() else (a[exact], b[exact])

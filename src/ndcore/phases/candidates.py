@@ -22,15 +22,15 @@ from ndcore.phases.columns import (
     row_changes,
 )
 
-GROUP_BYTES = 2  # of a run's name: the group, then the feature, then the scope
-PAIRS = 1 << 18  # of a batch, about
+GROUP_BYTES = 2  # bytes of the group in a run's name; the feature and the scope follow
+PAIRS = 1 << 18  # about as many pairs make a batch
 
 
 def list_entries(batches: Batches, *, groups: int) -> Iterator[Any]:
     """List the entries (run, rank) of documents, given ``rank``, ``features`` and, for `by`, ``scope`` (binary).
 
-    A run is named by its group (2 bytes, the first the highest), the feature and the scope. groups: 0 for shingles, any
-    number of them, of the group -1: then documents have ``whole`` and ``size``, and entries too.
+    A run is named by its group (2 bytes, big-endian), the feature and the scope. groups: 0 for shingles, of which there may
+    be any number, with the group -1: then documents and entries have ``whole`` and ``size``.
     """
     for batch in drop_empty(batches):
         data, bounds = bytes_of(batch.column("features"))
@@ -61,21 +61,22 @@ def expand_runs(
         Sorted by run, then by rank, the highest first. A run is in one partition.
     max_holders : int
     first_new : int
-        Documents of lower ranks are of `against`: they make no pairs with one another, and a run of them alone is dropped.
+        Documents with lower ranks are of `against`: they make no pairs with one another, and a run of only such documents
+        is dropped.
     least_ratio : float, optional
-        Of shingles, whose entries have ``whole`` and ``size``, sorted by run, then whole ones first: documents make pairs
-        with those that are whole, and whose sizes are in this ratio at least. A run without a whole one is dropped.
+        For shingles, whose entries have ``whole`` and ``size``, sorted by run, then whole ones first: documents make pairs
+        with whole ones if the ratio of their sizes is at least this. A run without a whole document is dropped.
 
     Yields
     ------
     record batches with ``run``, ``a`` and ``b``
-        A pair a < b of ranks; of a long run one row for each document, with b null.
+        A pair a < b of ranks; for a long run one row for each document, with b null.
 
     Notes
     -----
     Holds the entries of one batch and max_holders more. O(pairs).
     """
-    held: _Entries | None = None  # of the last run, which may go on
+    held: _Entries | None = None  # entries of the last run, which may continue
     told = 0
     for batch in drop_empty(batches):
         shingles = least_ratio is not None
@@ -90,7 +91,7 @@ def expand_runs(
         held = held.part(slice(begin, None))
         if len(held.runs) > max_holders:
             yield from _yield_long_run(held, told, first_new if least_ratio is None else 0)
-            told = max_holders + 1  # documents of a long run that are held, for all others will do with these
+            told = max_holders + 1  # documents of a long run that are held: more are not needed
             held = held.part(slice(0, told))
     if held is not None:
         yield from _expanded(held, np.array([0, len(held.runs)]), told, max_holders, first_new, least_ratio)
@@ -148,7 +149,7 @@ def _expanded(
 
 
 def _yield_long_run(entries: _Entries, told: int, first_new: int) -> Iterator[Any]:
-    """Yield the documents of a long run, but for the first ones, and unless all are of `against`, or none is whole."""
+    """Yield the documents of a long run except the first ones, unless all are of `against` or none is whole."""
     if told < len(entries.ranks) and entries.whole[0] and entries.ranks[0] >= first_new:
         yield as_batch(run=binary_column(entries.runs[told:]), a=entries.ranks[told:],
                        b=arrow().nulls(len(entries.ranks) - told, "int64"))

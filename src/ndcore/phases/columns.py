@@ -1,4 +1,4 @@
-"""Columns of Arrow record batches as NumPy arrays, and back."""
+"""Convert columns of Arrow record batches to NumPy arrays, and back."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def drop_empty(batches: Batches) -> Iterator[Any]:
 
 
 def as_batch(**columns: Any) -> Any:
-    """Make a record batch of NumPy arrays and Arrow arrays."""
+    """Make a record batch from NumPy arrays and Arrow arrays."""
     pa = arrow()
     arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns.values()]
     return pa.RecordBatch.from_arrays(arrays, list(columns))
 
 
 def numbers(batch: Any, name: str) -> AnyArray:
-    """Return a column without nulls as an array; of booleans too."""
+    """Convert a column of numbers or booleans without nulls to an array."""
     column = batch.column(name)
     if column.null_count:
         raise ValueError(f"column {name!r} has {column.null_count} missing values")
@@ -42,7 +42,7 @@ def numbers(batch: Any, name: str) -> AnyArray:
 
 
 def read_column(batch: Any, text: str) -> Any:
-    """Return the texts of a batch; ValueError where one is missing."""
+    """Return the texts of a batch. Raises ValueError if one is missing."""
     column = batch.column(text)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
@@ -53,7 +53,7 @@ def read_column(batch: Any, text: str) -> Any:
 
 
 def bytes_of(column: Any) -> tuple[NDArray[np.uint8], Ints]:
-    """Return a binary column without nulls as (bytes, bounds): value i is bytes[bounds[i] : bounds[i + 1]]."""
+    """Convert a binary column without nulls to (bytes, bounds): value i is bytes[bounds[i] : bounds[i + 1]]."""
     _, offsets, data = column.buffers()
     width = np.int64 if str(column.type).startswith("large") else np.int32
     bounds = np.frombuffer(offsets, width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
@@ -98,7 +98,7 @@ def cut_binary(data: AnyArray, bounds: Ints) -> Any:
 
 
 def row_changes(*columns: AnyArray) -> Bools:
-    """Tell which rows differ from the row before them in a column, (n,) or (n, k); the first one does. bool (n,)."""
+    """Tell which rows differ from the previous row in any column, (n,) or (n, k); the first one does. bool (n,)."""
     changes = np.zeros(len(columns[0]), np.bool_)
     changes[:1] = True
     for column in columns:

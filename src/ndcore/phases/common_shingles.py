@@ -1,7 +1,7 @@
-"""Phase of `drop_common`: texts to the shingles that may be common, counted exactly.
+"""The phase of `drop_common`: from texts to the shingles that may be common, counted exactly.
 
-Counters of all texts (see `fill_table`) give upper bounds, which few shingles pass. Tasks count the documents that have
-these, and remember for each which different documents have it, until it has enough of them.
+Counters of all texts (see `fill_table`) give upper bounds that few shingles pass. Tasks count the documents that have these
+shingles, and remember different documents for each until there are enough.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.inputs import pieces
 
-LABEL_CELLS = 1 << 16  # of the table of limits, by the first two bytes of a label
-ROWS = 1 << 18  # of a tally before it is added up
-HELD = 1 << 20  # rows of a tally that is added up; larger ones are given away
+LABEL_CELLS = 1 << 16  # cells of the table of limits, by the first two bytes of a label
+ROWS = 1 << 18  # rows of a tally before it is summed up
+HELD = 1 << 20  # rows of a summed tally that is held; larger ones are yielded
 
 
 def count_candidates(
     batches: Batches, *, text: str, sketcher: MinHasher, must_agree: MustAgree, counts: Counts, documents: UInts,
     share: float, versions: UInts | None
 ) -> Iterator[Any]:
-    """Count the documents that have a shingle, of the shingles that may be common.
+    """Count for each shingle that may be common the documents that have it.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def count_candidates(
 
 
 def _classes(tokens: NDArray[np.uint8], keys: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
-    """Return 16 bytes for each document, which equal documents share: digests of tokens, and of keys of `must_agree`."""
+    """Return 16 bytes for each document, the same for equal ones: digests of tokens, and of keys of `must_agree`."""
     if keys is None:
         return tokens
     both = (a.tobytes() + b.tobytes() for a, b in zip(tokens, keys, strict=True))
@@ -124,7 +124,7 @@ def _as_batch(
 
 
 class _LabelledTally:
-    """The documents that have a shingle, by label and value, and the first classes of them."""
+    """The numbers of documents that have a shingle, by label and value, and their first classes."""
 
     def __init__(self) -> None:
         self._labels: dict[bytes, int] = {}

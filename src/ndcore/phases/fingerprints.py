@@ -14,7 +14,7 @@ from ndcore.hamming.table_plan import JOIN_ROOM, TablePlan
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
 PROBED = 1 << 12  # fingerprints at a time
-MATCHES = 1 << 18  # of a batch
+MATCHES = 1 << 18  # matches of a batch
 
 
 def match_fingerprints(batches: Batches, *, queries: UInts, plan: TablePlan) -> Iterator[Any]:

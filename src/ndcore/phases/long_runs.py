@@ -1,11 +1,11 @@
-"""Phase 4, long runs: documents that share a run too long to be expanded, compared with a block of its representatives.
+"""Phase 4, long runs: compare documents that share a run too long to be expanded with a block of its representatives.
 
 A block has documents of all long runs, in keep order. One place settles which of them represent themselves, and each task
 compares these with its own documents, by bitmaps first. See DESIGN.md §5, "Long runs" and "Phases".
 
 Documents are Arrow tables: ``rank``; ``runs``, their features of 8 bytes; ``members``, the parts of their shingle set;
-perhaps ``scope``, of one length, of which only equal ones are compared; perhaps ``root``, of which only different ones; and
-perhaps ``group``, of `Judgement.left_out`.
+perhaps ``scope``, all of the same length: only documents with equal ones are compared; perhaps ``root``: only documents
+with different ones are compared; and perhaps ``group``, of `Judgement.left_out`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ndcore.phases.verification import Judgement, scored_batch
 
 IN_MEMORY = 32 << 20  # bytes of documents that a task compares with a block at a time
 STEP = 512  # documents of a block that are settled together
-PART = 256  # documents that meet others at a time
-MERGED = 64  # documents of a run, from which runs with many documents in common become one
+PART = 256  # documents that are compared with others at a time
+MERGED = 64  # runs of at least 64 documents are merged if they share many
 
 
 def _scopes(documents: Any) -> NDArray[np.uint8] | None:
@@ -37,7 +37,7 @@ def _scopes(documents: Any) -> NDArray[np.uint8] | None:
 
 
 def _features(documents: Any) -> tuple[UInts, Ints]:
-    """Return the features of each document; other scopes have other ones."""
+    """Return the features of each document, mixed so that different scopes have different features."""
     features, bounds = values_of(documents["runs"].combine_chunks())
     if (scopes := _scopes(documents)) is not None:
         features = features ^ np.repeat(np.ascontiguousarray(scopes[:, :8]).view("<u8")[:, 0], np.diff(bounds))
@@ -88,7 +88,7 @@ class _RunMeetings:
 
 
 def find_representatives(block: Any, *, judgement: Judgement) -> Any:
-    """Find the documents of a block that represent themselves, as far as the pairs within the block say."""
+    """Find the documents of a block that represent themselves according to the pairs within the block."""
     block = block.sort_by("rank")
     meetings = _RunMeetings(block, judgement)
     own = np.arange(meetings.n, dtype=np.uint32)
@@ -108,8 +108,8 @@ def find_representatives(block: Any, *, judgement: Judgement) -> Any:
 def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, either: bool) -> Iterator[Any]:
     """Compare documents of long runs with the documents of a block.
 
-    Yields accepted pairs as `scored_batch` does; the block has `a`, or, with `either`, one of them. A row with
-    a = b says that a document of the block was among those that it was compared with. Holds the block, and 32 MB of others.
+    Yields accepted pairs like `scored_batch`; the block has `a` or, with `either`, one of both. A row with a = b says that
+    a document of the block was itself among the compared documents. Holds the block, and 32 MB of others.
     """
     pa, ranks, features = arrow(), block["rank"].to_numpy(), _features(block)[0]
     for others in _group_rows(batches):

@@ -1,4 +1,4 @@
-"""Phase 3 of a collection that grows: the documents on disk that may share a value, and pairs that bitmaps reject."""
+"""Phase 3 of a growing collection: find documents on disk that may share a value, and reject pairs by bitmaps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ndcore.phases.value_filter import may_have
 
 
 def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[Any]:
-    """Select the rows of which a value may be in a filter of these words; all columns stay.
+    """Select the rows with a value that may be in a filter of these words; all columns stay.
 
-    column: as `values_of` reads it.
+    column: in the form of `values_of`.
     """
     for batch in drop_empty(batches):
         values, bounds = values_of(batch.column(column))
@@ -27,7 +27,7 @@ def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[
 def reject_pairs(batches: Batches, *, key: bytes, threshold: float) -> Iterator[Any]:
     """Yield the pairs ``a``, ``b`` and ``block`` that may reach the threshold, by their bitmaps.
 
-    batches have ``size_a``, ``bitmap_a``, ``size_b`` and ``bitmap_b`` too, as `sketch_documents` made them under this key.
+    batches also have ``size_a``, ``bitmap_a``, ``size_b`` and ``bitmap_b``, made by `sketch_documents` with this key.
     """
     for batch in drop_empty(batches):
         n = batch.num_rows
@@ -40,6 +40,6 @@ def reject_pairs(batches: Batches, *, key: bytes, threshold: float) -> Iterator[
 
 
 def _join_columns(*columns: tuple[UInts, Ints]) -> tuple[UInts, Ints]:
-    """Return columns of values one after another: the values, and the bounds of each row."""
+    """Concatenate columns of values: return the values, and the bounds of each row."""
     counts = np.concatenate([np.diff(bounds) for _, bounds in columns])
     return np.concatenate([words for words, _ in columns]), np.append(0, np.cumsum(counts))

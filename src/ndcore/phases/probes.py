@@ -1,7 +1,7 @@
-"""Phases of the complete filter: texts to counters of their shingles, and to the rare shingles by which each is looked up.
+"""Phases of the complete filter: from texts to counters of shingles, and to the rare shingles by which each is looked up.
 
-Any order of shingles that all tasks share will do, so counters may be few: see DESIGN.md §5, "Phases". Where a collection
-fills them, frequent shingles still stand out from the rest.
+Any order of shingles that all tasks share will do, so few counters suffice: see DESIGN.md §5, "Phases". Even if a
+collection fills them, frequent shingles still stand out.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from ndcore.text.shingling import Shingling
 
 CELLS, MARKS = 1 << 23, 1 << 27  # 16 MiB each
 DIGEST = "cast(conv(hex(substring(bytes, 1, 4)), 16, 10) as decimal(20, 0))"  # SQL of a part of a digest
-MOST = (1 << 16) - 1  # of a counter
+MOST = (1 << 16) - 1  # largest value of a counter
 SLICE = 1 << 16  # bytes of a table in a row
 PARTIAL = np.uint64(1 << 31)  # the bit of a rank, see prefix.h
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Finds the shingles by which documents are looked up, the rarest of each.
+    """A finder of the shingles by which documents are looked up, the rarest of each.
 
     Attributes
     ----------
     filter : PrefixFilter
     counts : Counts
-        Of the shingles of all documents.
+        Counters of the shingles of all documents.
     marks : Marks or None
-        Of the probes of all documents: marked shingles are found by the probes of others. For containment.
+        Marks of the probes of all documents, for containment: marked shingles can be found by the probes of others.
     """
 
     filter: PrefixFilter
@@ -48,13 +48,13 @@ class Probes:
     marks: Marks | None = None
 
     def entries(self, values: UInts, offsets: Ints, mixes: UInts | None) -> UInts:
-        """List the entries (shingle, number of the set and rank) of sets; see prefix.h. mixes: as of `mixes_of`."""
+        """List the entries (shingle, number of the set and rank) of sets; see prefix.h. mixes: from `mixes_of`."""
         sizes = np.diff(offsets)
         return entries(self.counts, values, offsets, np.arange(len(sizes), dtype=np.uint32),
                        self.filter.probe_length(sizes), self.filter.index_length(sizes), mixes, self.marks)
 
     def features(self, values: UInts, offsets: Ints, mixes: UInts | None) -> tuple[UInts, Ints, Ints]:
-        """List the shingles of entries set by set, the whole ones first: (shingles, bounds of sets, whole ones of each)."""
+        """List the shingles of entries by set, the whole ones first: (shingles, bounds of sets, counts of whole ones)."""
         n, found = len(offsets) - 1, self.entries(values, offsets, mixes)
         owners, partial = (found[:, 1] >> np.uint64(32)).astype(np.int64), found[:, 1] & PARTIAL > 0
         order = np.lexsort((partial, owners))
@@ -63,7 +63,7 @@ class Probes:
 
 
 def sum_digests(digests: NDArray[np.uint8]) -> int:
-    """Add up `DIGEST` of digests of the bytes of texts, a row for each."""
+    """Sum up `DIGEST` over the digests of texts, given as rows of bytes."""
     return int(np.ascontiguousarray(digests[:, :4]).view(">u4").sum(dtype=np.int64))
 
 
@@ -73,10 +73,10 @@ def fill_table(
 ) -> Iterator[Any]:
     """Count the shingles of texts, or mark their probes, in an empty table; yield the table in slices.
 
-    Documents have perhaps ``scope``, their labels of `by`. left_out: common shingles, which count for nothing.
+    Documents may have ``scope``, their labels of `by`. left_out: common shingles, which do not count.
 
-    Yields ``slice`` and ``cells`` (binary), the first and all that are not of zeros; with the first ``documents`` and
-    ``digests``, the number of texts and the sum of `DIGEST` of them.
+    Yields ``slice`` and ``cells`` (binary) for the first slice and all others that are not zero; the first row also has
+    ``documents`` and ``digests``, the number of texts and the sum of their `DIGEST`.
     """
     documents = digests = 0
     for batch in drop_empty(batches):
@@ -101,7 +101,7 @@ def fill_table(
 
 
 def cut_slices(cells: AnyArray) -> tuple[Ints, Any]:
-    """Cut the cells of a table into slices: the numbers of the first and of all that are not of zeros, and their bytes."""
+    """Split the cells of a table into slices: the numbers of the first and of all nonzero slices, and their bytes."""
     data = cells.view(np.uint8)
     slices = np.append(data, np.zeros(-len(data) % SLICE, np.uint8)).reshape(-1, SLICE)
     used = np.union1d(np.flatnonzero(slices.any(axis=1)), 0)
@@ -109,7 +109,7 @@ def cut_slices(cells: AnyArray) -> tuple[Ints, Any]:
 
 
 def join_tables(batches: Batches, *, marks: bool) -> Iterator[Any]:
-    """Add up the counters of tables, or join their marks, given ``slice`` and ``cells``, a slice in one partition."""
+    """Sum up the counters of tables, or unite their marks, given ``slice`` and ``cells``; each slice is in one partition."""
     whole: dict[int, AnyArray] = {}
     for batch in drop_empty(batches):
         for number, row in zip(numbers(batch, "slice").tolist(), byte_rows(batch.column("cells")), strict=True):

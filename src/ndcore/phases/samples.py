@@ -34,16 +34,16 @@ from ndcore.sketch.sketches import Sketches
 from ndcore.text.digests import OF_BYTES, OF_TOKENS, digest_piece
 from ndcore.text.inputs import digest, pieces
 
-LEVELS = 65  # moduli that are powers of 2, of values of 64 bits
-OF_SAMPLE, OF_TEXT = b"s", b"t"  # what a deciding digest is of
+LEVELS = 65  # number of moduli, powers of 2, for 64-bit values
+OF_SAMPLE, OF_TEXT = b"s", b"t"  # marks the origin of a deciding digest
 
 
 def sample_documents(batches: Batches, *, text: str, sketcher: Sketcher, tell_apart: bool) -> Iterator[Any]:
-    """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
+    """Sketch and digest texts; yield all other columns unchanged, with new columns for each text.
 
     New columns: ``valid`` (has shingles), ``sound`` (has a sample that is not empty), ``bytes`` and ``tokens`` (digests of
-    them), ``deciding`` (the digest that tells documents to be collapsed: of the sample, or of the text where that is empty),
-    ``sample`` (its values, little-endian), ``modulus`` and ``levels``: how many members it has at the modulus, twice the
+    them), ``deciding`` (the digest by which documents are collapsed: of the sample, or of the text if the sample is empty),
+    ``sample`` (its values, little-endian), ``modulus`` and ``levels``: its numbers of members at the modulus, twice the
     modulus, and so on. Without `tell_apart`, digests of texts are null, and so is ``deciding`` without a sample.
     """
     for batch in drop_empty(batches):
@@ -68,7 +68,7 @@ def sample_documents(batches: Batches, *, text: str, sketcher: Sketcher, tell_ap
 
 
 def _bytes_of_samples(sketches: Sketches) -> tuple[NDArray[np.uint8], Ints]:
-    """Return the bytes of all samples, and where each begins and ends."""
+    """Return the bytes of all samples, and their bounds."""
     values = np.ascontiguousarray(sketches.values)
     size = values.dtype.itemsize
     ends = np.arange(len(values) + 1) * values.shape[1] if sketches.offsets is None else sketches.offsets
@@ -76,7 +76,7 @@ def _bytes_of_samples(sketches: Sketches) -> tuple[NDArray[np.uint8], Ints]:
 
 
 def _rows_or_nulls(rows: NDArray[np.uint8] | None, n: int) -> Any:
-    """Return rows of bytes as a binary column, or n nulls."""
+    """Convert rows of bytes to a binary column; without rows, n nulls."""
     return arrow().nulls(n, arrow().binary()) if rows is None else binary_column(rows)
 
 
@@ -94,13 +94,13 @@ def _deciding(
 
 
 def _levels(sketches: Sketches, sizes: Ints) -> Any:
-    """Return a list for each sample: its members at the modulus, at twice the modulus, and so on, up to the last member."""
+    """Count the members of each sample at the modulus, at twice the modulus, and so on, up to the last member."""
     pa = arrow()
     n = len(sketches)
     if sketches.moduli is None:
         members = sizes // sketches.values.dtype.itemsize
         return pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32)), pa.array(members.astype(np.int32)))
-    lowest = sketches.values & (np.uint64(0) - sketches.values)  # the lowest bit that is set; 0 of 0
+    lowest = sketches.values & (np.uint64(0) - sketches.values)  # the lowest set bit; 0 for 0
     zeros = np.where(lowest == 0, LEVELS - 1, np.frexp(lowest.astype(np.float64))[1] - 1)
     own = np.frexp(sketches.moduli.astype(np.float64))[1] - 1
     owners = np.repeat(np.arange(n), sizes // 8)
@@ -112,7 +112,7 @@ def _levels(sketches: Sketches, sizes: Ints) -> Any:
 
 
 def sketches_of(samples: Any, moduli: Any, recipe: Recipe) -> Sketches:
-    """Return the samples of a column, with their moduli (int64), as Sketches; only of use for comparisons."""
+    """Convert the samples of a column, with their moduli (int64), to Sketches that can only be compared."""
     n = len(samples)
     known: dict[str, Any] = {"sizes": np.zeros(n), "sizes_exact": np.zeros(n, np.bool_), "valid": np.ones(n, np.bool_)}
     if recipe["kind"] == "minhash":
@@ -127,7 +127,7 @@ def sketches_of(samples: Any, moduli: Any, recipe: Recipe) -> Sketches:
 def list_members(batches: Batches, *, settings: Settings) -> Iterator[Any]:
     """List the entries (run, rank) of documents, given ``rank``, ``sample`` and ``modulus``.
 
-    A run is named by its value, 8 bytes, the highest first: a member, a super-shingle or a feature by the method.
+    A run is named by its value, 8 bytes big-endian: a member, a super-shingle or a feature, depending on the method.
     """
     for batch in drop_empty(batches):
         sets = pairing_sets(sketches_of(batch.column("sample"), batch.column("modulus"), settings.recipe), settings)
@@ -138,7 +138,7 @@ def list_members(batches: Batches, *, settings: Settings) -> Iterator[Any]:
 def count_overlaps(batches: Batches, *, settings: Settings, grouping: Grouping) -> Iterator[Any]:
     """Measure pairs whose ``common`` members were counted, by the ``modulus`` and ``levels`` of both (``_a`` and ``_b``).
 
-    Yields what `compare_samples` does.
+    Yields the columns of `compare_samples`.
     """
     for batch in drop_empty(batches):
         sides = [[numbers(batch, f"modulus_{side}").view(np.uint64), batch.column(f"levels_{side}")] for side in "ab"]
@@ -163,8 +163,9 @@ def _members(levels: Any, factors: Any) -> Ints:
 def compare_samples(batches: Batches, *, settings: Settings, grouping: Grouping | None) -> Iterator[Any]:
     """Measure pairs ``a``, ``b`` by comparing their ``sample`` and ``modulus`` (``_a`` and ``_b``).
 
-    Yields ``a``, ``b``, ``common``, ``in_a``, ``in_b``, ``resemblance`` and ``weight``, which the threshold is for. With
-    `grouping`, of pairs whose containment reaches the floor of the settings; None: of all, with their resemblance as weight.
+    Yields ``a``, ``b``, ``common``, ``in_a``, ``in_b``, ``resemblance`` and ``weight``, which is compared with the
+    threshold. With `grouping`, only pairs whose containment reaches the floor of the settings; None: all pairs, with their
+    resemblance as weight.
     """
     for batch in drop_empty(batches):
         sides = [(batch.column(f"sample_{side}"), batch.column(f"modulus_{side}")) for side in "ab"]

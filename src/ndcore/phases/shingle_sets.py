@@ -16,18 +16,17 @@ from ndcore.phases.value_filter import may_have
 from ndcore.text.inputs import digest, pieces
 from ndcore.text.shingling import Shingling
 
-MEMBERS = 1 << 17  # of a row: 1 MiB
+MEMBERS = 1 << 17  # most members of a row: 1 MiB
 
 
 def form_sets(
     batches: Batches, *, text: str, shingling: Shingling, wanted: UInts | None, among: UInts | None = None
 ) -> Iterator[Any]:
-    """Form the shingle sets of the texts whose ``hash`` the words of a filter may have; None: of all.
+    """Form the shingle sets of the texts whose ``hash`` may be in a filter of these words; None: of all texts.
 
-    Yields all columns but the text, with ``part`` of ``parts`` and ``members`` (uint64, little-endian): the parts of a set
-    one after another are its fingerprints, distinct and ascending. A set without members has one part. ``bytes`` is the
-    digest of the text, as `sketch_documents` has it. among: words of a filter; only fingerprints that it may have are
-    members.
+    Yields all columns but the text, with ``part`` of ``parts`` and ``members`` (uint64, little-endian): the concatenated
+    parts of a set are its fingerprints, distinct and ascending. An empty set has one part. ``bytes`` is the digest of the
+    text, as from `sketch_documents`. among: words of a filter; only fingerprints that may be in it are members.
     """
     for batch in drop_empty(batches):
         if wanted is not None:
@@ -58,7 +57,7 @@ def list_members(batches: Batches) -> Iterator[Any]:
 
 
 def _cut_sets(offsets: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Cut sets into rows of at most MEMBERS: (set of each row, which part of how many it is, bounds of the rows)."""
+    """Split sets into rows of at most MEMBERS: (set, part and number of parts of each row, bounds of the rows)."""
     counts = np.maximum(1, -(-np.diff(offsets) // MEMBERS))
     owners = np.repeat(np.arange(len(counts)), counts)
     parts = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)

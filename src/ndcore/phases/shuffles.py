@@ -2,7 +2,7 @@
 
 Steps take and return tables of rows: ``key`` (uint64), ``kind``, ``a`` and ``b`` (ids), ``resemblance``, ``data`` (binary).
 A shuffle brings the rows of a key together: a step gets all rows of each of its keys, in any order. A row that is an answer
-goes through later steps as it is.
+passes through later steps unchanged.
 """
 
 from __future__ import annotations
@@ -29,29 +29,30 @@ from ndcore.text.digests import digest_rows, first_equal
 from ndcore.text.inputs import as_texts, digest, pieces
 from ndcore.text.shingling import Shingling
 
-SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # what a row is; from EQUAL on it is an answer
+SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # kinds of rows; from EQUAL on they are answers
 COLUMNS = ["key", "kind", "a", "b", "resemblance", "data"]
 
 
 class Shuffles:
     """The steps of `ndcore.near_duplicates` with filter="lsh" on documents sorted by id.
 
-    `sketch`, shuffle, `find_equal`, shuffle, `find_pairs`; its rows and those that `list_texts` makes, shuffle, `form_sets`,
-    shuffle, `compare`. `choose` gets all rows of the last step. Pages are tables with the columns ``id`` and ``text``.
+    The order is `sketch`, shuffle, `find_equal`, shuffle, `find_pairs`; then its rows and the rows of `list_texts`, shuffle,
+    `form_sets`, shuffle, `compare`. `choose` gets all rows of the last step. Pages are tables with the columns ``id`` and
+    ``text``.
 
     Parameters
     ----------
     threshold, shingling, num_perm, seed, cluster, min_shingles, reassign
         As in `ndcore.near_duplicates`.
     max_holders : int
-        Documents that share a feature with this many others or more are decided in one place, by their texts, and other
-        ones by their pairs. It changes no label. Fewer than in `ndcore.near_duplicates`, since pairs move.
+        Documents that share a feature with at least this many others are decided in one place, by their texts, and others
+        by their pairs. It changes no label. The default is lower than in `ndcore.near_duplicates`, because pairs are moved.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is not accepted. The steps raise ValueError where an id repeats, where an id or a text is missing, and
-        where pages are other ones when they are read again.
+        A parameter is not accepted. The steps raise ValueError if an id repeats, if an id or a text is missing, or if pages
+        have changed when they are read again.
 
     Notes
     -----
@@ -74,7 +75,7 @@ class Shuffles:
         self.judgement = Judgement(sketcher, design, minima, rules.threshold, min_shingles, 0)
 
     def sketch(self, pages: Any) -> Any:
-        """Sketch the texts of a table of pages: a row for each, in their order."""
+        """Sketch the texts of a table of pages: one row for each, in order."""
         pages = pages.select(["id", "text"])
         check_ids(pages["id"])
         made = [_rows(SKETCH, np.empty(0, np.uint64), pages["id"].slice(0, 0))]
@@ -87,7 +88,7 @@ class Shuffles:
         return arrow().concat_tables(made)
 
     def find_equal(self, rows: Any) -> Any:
-        """Find equal documents; list the features of the first one of them, and of all others.
+        """Find equal documents; list the features of each document that equals no earlier one.
 
         There is a row of the kind FIRST, too, so that no later step of a job is without rows.
         """
@@ -105,7 +106,7 @@ class Shuffles:
         ])
 
     def find_pairs(self, rows: Any) -> Any:
-        """List the pairs of documents that share a feature, once for each of both; of a long run the documents."""
+        """List the pairs of documents that share a feature, once for each of both; for a long run, the documents."""
         made, entries = [_answers(rows)], _select(rows, ENTRY)
         ranks, ids = _numbered(_column(entries, "a"))
         keys, runs = _keys(ids), entries["key"].to_numpy()
@@ -128,7 +129,7 @@ class Shuffles:
         return _rows(TEXT, _keys(ids), ids, data=_column(pages, "text"))
 
     def form_sets(self, rows: Any) -> Any:
-        """Form the shingle sets of documents in pairs: one for each run in which pairs of theirs are compared.
+        """Form the shingle sets of documents in pairs: one for each run in which their pairs are compared.
 
         A pair is compared in the first run that it is in.
         """
@@ -175,8 +176,9 @@ class Shuffles:
     def choose(self, rows: Any, read: Callable[[Any], Any]) -> Any:
         """Choose which documents to drop: a table of their ``id`` and ``label``, the id of the one that represents each.
 
-        read: returns the pages with these ids, in any order. It is called for the documents of long runs, and those that
-        near pairs connect with them. No near pair leads out of these, so `near_duplicates` of them alone is right.
+        read: returns the pages with these ids, in any order. It is called for the documents of long runs and those that
+        near pairs connect with them. No near pair leads out of this set, so `near_duplicates` of only these documents is
+        correct.
         """
         pa = arrow()
         ids = _numbered(pa.concat_arrays([_column(rows, "a"), _column(rows, "b").drop_null()]))[1]
@@ -198,7 +200,7 @@ class Shuffles:
 
 
 def check_ids(ids: Any) -> None:
-    """Raise ValueError where a value of an Arrow column repeats, or is missing.
+    """Raise ValueError if a value of an Arrow column repeats or is missing.
 
     Rows are chosen by their ids: with a repeated one all copies would be dropped, with a missing one the row would be lost.
     """
@@ -239,7 +241,7 @@ def _column(table: Any, name: str) -> Any:
 
 
 def _numbered(ids: Any) -> tuple[Ints, Any]:
-    """Number ids in their order: the number of each, and the distinct ids, ascending."""
+    """Number ids in ascending order: return the number of each, and the distinct ids."""
     import pyarrow.compute as pc
 
     ascending = ids.unique()
@@ -248,7 +250,7 @@ def _numbered(ids: Any) -> tuple[Ints, Any]:
 
 
 def _places(ids: Any, among: Any) -> Ints:
-    """Return the place of each id among others."""
+    """Find the index of each id among others."""
     import pyarrow.compute as pc
 
     places = pc.index_in(ids, value_set=among.cast(ids.type))

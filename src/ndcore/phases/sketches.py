@@ -27,14 +27,14 @@ def sketch_documents(
     left_out: LabelledShingles | None = None,
     bitmap_key: bytes | None = None,
 ) -> Iterator[Any]:
-    """Sketch and digest texts; yield all other columns as they are, and what is known of each text.
+    """Sketch and digest texts; yield all other columns unchanged, with new columns for each text.
 
-    New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest that
-    tells documents to be collapsed: of the tokens, without shingles of the bytes), ``features`` (8 bytes for each group);
+    New columns: ``length`` (bytes), ``valid`` (has shingles), ``bytes`` (digest of the bytes), ``deciding`` (the digest by
+    which documents are collapsed: of the tokens, or without shingles of the bytes), ``features`` (8 bytes for each group);
     with `must_agree` ``agrees``, the digest of its keys. With `Probes` features are shingles, as many as `Probes.features`
     has, ``whole`` of them whole, and ``size`` is the number of all shingles. Without a design there are no features, but
-    ``size``. left_out: common shingles, which count for nothing; ``size`` is without them, of any design. With bitmap_key,
-    the key of `Bitmaps`, ``size`` is made too, and ``bitmap``, the words of the set's bitmap (uint64, little-endian).
+    ``size``. left_out: common shingles, which do not count; ``size`` is without them for any design. With bitmap_key, the
+    key of `Bitmaps`, ``size`` is made too, and ``bitmap``, the words of the set's bitmap (uint64, little-endian).
     """
     tables = FeatureTables(FEATURE_POLYNOMIAL)
     form_sets = not isinstance(design, FilterDesign) or left_out is not None or bitmap_key is not None
@@ -82,9 +82,9 @@ def _make_bitmaps(values: UInts, offsets: Ints, key: bytes) -> Any:
 
 
 def list_sketches(batches: Batches, *, text: str, sketcher: Sketcher) -> Iterator[Any]:
-    """Sketch texts; yield all other columns as they are, and the columns of `Sketches.to_arrow`.
+    """Sketch texts; yield all other columns unchanged, with the columns of `Sketches.to_arrow`.
 
-    ``sketch`` (int64, or a list of it), ``size``, ``size_exact``, ``valid`` and, where the sketcher makes them, ``modulus``
+    ``sketch`` (int64, or a list of it), ``size``, ``size_exact``, ``valid`` and, if the sketcher makes them, ``modulus``
     and ``positions``. Unsigned values are int64 of the same bits.
     """
     for batch in drop_empty(batches):
@@ -111,7 +111,7 @@ def _columns(sketches: Sketches) -> dict[str, Any]:
 
 
 def signed(values: AnyArray) -> Ints:
-    """Return integers as int64, of the same bits where they are uint64."""
+    """Convert integers to int64, with the same bits if they are uint64."""
     return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64)
 
 

@@ -24,11 +24,11 @@ from ndcore._cluster import components, star_ascending
 from ndcore._types import Ints
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
-PAIRS = 1 << 18  # of whole components that are assigned together, about
+PAIRS = 1 << 18  # about as many pairs of whole components are assigned together
 
 
 def contract_edges(batches: Batches, *, bound: int) -> Iterator[Any]:
-    """Replace every `bound` edges (a, b) by stars: b, each document, and a, the first of its component by these edges.
+    """Replace every `bound` edges (a, b) by stars: b is a document, and a the first of its component by these edges.
 
     Components stay what they are, and edges do not become more. Holds `bound` edges.
     """
@@ -58,9 +58,9 @@ def _contracted(held: list[tuple[Ints, Ints]]) -> Iterator[Any]:
 
 
 def large_star(batches: Batches) -> Iterator[Any]:
-    """Connect the later neighbours of each document with the first among it and its neighbours.
+    """Connect the later neighbours of each document with the first of the document and its neighbours.
 
-    Takes edges (u, v) either way round, sorted, all of one u in one partition. Yields edges a < b. Holds one batch.
+    Takes edges (u, v) in both directions, sorted, all of one u in one partition. Yields edges a < b. Holds one batch.
     """
     for u, v, first, _ in _with_first(batches):
         later = v > u
@@ -140,8 +140,8 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
     """Decide which documents of large components are representatives, as far as one reading can.
 
     Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``settled``: `a` is known to
-    be a representative. Yields ``rank`` and ``kept`` of documents that are decided. Remembers up to `bound` of these; where
-    more are asked about, the next round decides.
+    be a representative. Yields ``rank`` and ``kept`` of documents that are decided. Remembers up to `bound` of these;
+    documents beyond that are decided in the next round.
     """
     known: dict[int, bool] = {}
     decided: list[tuple[int, bool]] = []

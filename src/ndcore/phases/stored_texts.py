@@ -110,7 +110,7 @@ class _RowReader:
 
 
 def _below(root: str, file: str) -> Path:
-    """Return the path of a file of the collection itself; ValueError where it would lie elsewhere."""
+    """Return the path of a file of the collection itself. Raises ValueError if it would lie elsewhere."""
     parts = Path(file).parts
     if len(parts) != 3 or parts[0] != "tables" or ".." in parts:
         raise ValueError("this is not a file of the collection")

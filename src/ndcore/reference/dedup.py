@@ -221,10 +221,10 @@ class Result:
         ``drop="contained"``, with a resemblance below the threshold. "chained": a member of a component whose score is below
         the threshold. "version": another document with the same label of ``one_per`` comes first.
     resemblance : list of float
-        Exact resemblance, of all shingles, of i to labels[i]; 1.0 where kept, nan for a version or a duplicate without
+        Exact resemblance, of all shingles, of i to labels[i]; 1.0 if kept, nan for a version or a duplicate without
         shingles.
     score : list of float
-        The score of i in labels[i], which was compared with the threshold; 1.0 where kept, and for identical and lexically
+        The score of i in labels[i], which was compared with the threshold; 1.0 if kept, and for identical and lexically
         equivalent documents with shingles; nan for a version or a duplicate without shingles.
     pairs : list of (int, int, float)
         Pairs a < b, ascending, with their resemblance: identical and lexically equivalent documents with the first of their

@@ -172,7 +172,7 @@ def _label_all(fs: list[int]) -> list[int]:
 
 
 def _is_short(n: int, width: int, short: str) -> bool:
-    """Tell whether n tokens are a short document; ValueError if these are refused."""
+    """Tell whether n tokens are a short document. Raises ValueError if these are refused."""
     if width < 1:
         raise ValueError(f"width is {width}; give a number of tokens >= 1")
     if short not in SHORT_POLICIES:

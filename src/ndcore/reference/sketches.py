@@ -187,7 +187,7 @@ def super_features(features: Sequence[int], need: int = 2) -> list[int]:
 def super_shingles(members: Sequence[int], run: int) -> list[int]:
     """Compute super-shingles: i is Rabin modulo R of the u64 big-endian string of members i … i + run - 1 of a sketch.
 
-    Every i; none where the sketch has fewer than ``run`` members (Broder et al. 1997, section 5.3).
+    Every i; none if the sketch has fewer than ``run`` members (Broder et al. 1997, section 5.3).
     """
     if run < 1:
         raise ValueError(f"run is {run}; give an integer >= 1")

@@ -27,11 +27,11 @@ class BruteForceVerdict:
     verdict : str
         kept, identical, lexical, shingle or near: the class of the page and its representative.
     of : key or None
-        The representative; None where the page is kept.
+        The representative; None if the page is kept.
     equal : key or None
         The first live document, in order, with the same bytes.
     resemblance, contained, containing : float or None
-        Jaccard similarity of the page and `of`; containment of the page in `of`, and of `of` in the page. None where the
+        Jaccard similarity of the page and `of`; containment of the page in `of`, and of `of` in the page. None if the
         page is kept, or where one of them has no shingles.
     version : str or None
         Against the last version of the key: unchanged, lexical, near or other. None: a new key.

@@ -1,4 +1,4 @@
-"""Reports for people: the content of a report, its charts, and its page of HTML.
+"""Reports for people: the content of a report, its charts, and its HTML page.
 
 Imports `dedup`, `collection`, `alignment`, `sketch` and the rooms below them.
 """

@@ -1,4 +1,4 @@
-"""A page with a calendar: how much the pages of each day changed against the captures before."""
+"""A page with a calendar that shows how much the pages of each day changed since their previous captures."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ndcore.report.model import Figure, ReportTable, versions
 
 STYLE = REPORT_STYLE + read_beside(__file__, "calendar.css")
 
-YEARS = 50  # drawn, the last ones
-DAYS = 300  # with a list of their pages, the ones that changed most
-PAGES = 12  # in the list of a day, the ones that changed most
-LEVELS = (0.0, 0.05, 0.2, 0.5)  # upper bounds of the colours, but for the last
+YEARS = 50  # years that are drawn, the latest
+DAYS = 300  # days with a list of pages, the days that changed most
+PAGES = 12  # pages in the list of a day, those that changed most
+LEVELS = (0.0, 0.05, 0.2, 0.5)  # upper bounds of all colours but the last
 CELL, GAP = 13, 3
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class DayCapture(NamedTuple):
-    """A capture, as the list of its day shows it; `amount` is how much the page changed, 0 to 1, None where unknown."""
+    """A capture in the list of its day; `amount` is how much the page changed, 0 to 1, or None if unknown."""
 
     url: str
     time: str
@@ -45,13 +45,13 @@ class CalendarDay(NamedTuple):
     Attributes
     ----------
     captures, compared : int
-        All of them, and those whose change is known.
+        Number of captures, and of those whose change is known.
     changed : int
-        Captures with another text than the one before.
+        Number of captures with another text than the previous one.
     amount : float
-        The mean of their amounts; nan where none is known.
+        The mean of their amounts; nan if none is known.
     shown : sequence of DayCapture
-        Some of them, the most changed ones first.
+        Some of the captures, the most changed first.
     """
 
     date: datetime.date
@@ -66,14 +66,15 @@ def calendar_page(
     title: str, subtitle: str, figures: Sequence[Figure], days: Sequence[CalendarDay], tables: Sequence[ReportTable],
     parameters: Sequence[tuple[str, str]],
 ) -> str:
-    """Render a page of HTML, one file that loads nothing and works without its script. Equal days give equal pages.
+    """Render an HTML page, one file that loads nothing and works without its script. Equal days give equal pages.
 
     Parameters
     ----------
     title, subtitle, figures
         The head of the page.
     days : sequence of CalendarDay
-        By date, each once. Of the last `YEARS` years each has a cell; of the `DAYS` that changed most the pages are listed.
+        Distinct days, by date. Each day of the last `YEARS` years has a cell; the pages of the `DAYS` that changed most are
+        listed.
     tables : sequence of ReportTable
     parameters : sequence of (str, str)
         Names and values of the parameters that decide the result.
@@ -94,7 +95,7 @@ def _or(value: float, otherwise: float) -> float:
 
 
 def level_of(amount: float) -> str:
-    """Return the class of the colour of a mean amount: nd-c0 (no text changed) to nd-c4; nd-new for nan.
+    """Return the CSS class for a mean amount: nd-c0 (no text changed) to nd-c4; nd-new for nan.
 
     >>> [level_of(amount) for amount in (0.0, 0.04, 0.3, 1.0, float("nan"))]
     ['nd-c0', 'nd-c1', 'nd-c3', 'nd-c4', 'nd-new']
@@ -105,7 +106,7 @@ def level_of(amount: float) -> str:
 
 
 def _show_years(days: Sequence[CalendarDay], listed: set[datetime.date]) -> str:
-    """Render a calendar for each year, the last one first, and the legend."""
+    """Render a calendar for each year, the latest first, and the legend."""
     if not days:
         return '<p class="faint">There are no captures.</p>'
     by_year: dict[int, list[CalendarDay]] = {}
@@ -154,7 +155,7 @@ def _describe(day: CalendarDay) -> str:
 
 
 def _show_legend() -> str:
-    """Render what the colours mean."""
+    """Render the meaning of the colours."""
     bounds = [f"up to {bound:.0%}" for bound in LEVELS[1:]]
     words = ["no text changed", *bounds, f"more than {LEVELS[-1]:.0%}"]
     keys = [(f"nd-c{i}", word) for i, word in enumerate(words)]
@@ -185,7 +186,7 @@ def _show_day(day: CalendarDay) -> str:
 
 
 class DayBook:
-    """Collects captures by day, in any order; memory: some captures of each day."""
+    """A collector of captures by day, in any order. Memory: some captures of each day."""
 
     def __init__(self) -> None:
         self._days: dict[datetime.date, _Day] = {}

@@ -1,7 +1,8 @@
-"""Small charts of a report as elements of SVG: histograms, and one bar in parts.
+"""Draw small charts of a report as SVG elements: histograms, and stacked bars.
 
 The page of a report loads nothing and follows the reader's colour scheme, so its charts are inline SVG, styled by the page,
-with text for screen readers. `ndcore.plots` draws figures for print with matplotlib, an optional extra; a report needs none.
+with text for screen readers. Reports do not need matplotlib, an optional extra with which `ndcore.plots` draws figures for
+print.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 from ndcore._types import Ints
 
 WIDTH, HEIGHT = 420, 200
-LEFT, RIGHT, TOP, BOTTOM = 8, 412, 40, 172  # of the bars
-LEAST = 1.5  # height of a bar that is not 0
+LEFT, RIGHT, TOP, BOTTOM = 8, 412, 40, 172  # bounds of the bars
+LEAST = 1.5  # least height of a bar that is not 0
 
 
 class Bar(NamedTuple):
-    """The number in one interval; `label` names it, `tick` is written below it where there is room."""
+    """The number in one interval; `label` names the interval, `tick` is written below it if there is room."""
 
     label: str
     tick: str
@@ -46,7 +47,7 @@ def _short(number: int) -> str:
 
 
 def resemblance_bars(counts: Ints, threshold: float) -> list[Bar]:
-    """Return the bars of resemblances counted in 100ths, or in 50ths if there would be more than 50 bars.
+    """Make the bars of resemblances counted in 100ths, or in 50ths if there would be more than 50 bars.
 
     They begin with the lowest resemblance, or at the threshold.
     """
@@ -73,7 +74,7 @@ def draw_histogram(name: str, title: str, bars: Sequence[Bar], mark: tuple[float
     mark : (float, str), optional
         Place and label of a vertical line; the place is a number of bars from the left.
     end : str
-        End of the last interval, if the ticks are where intervals begin.
+        The end of the last interval, if the ticks mark the beginnings of intervals.
     """
     most = max(bar.number for bar in bars)
     step = (RIGHT - LEFT) / len(bars)
@@ -91,7 +92,7 @@ def draw_histogram(name: str, title: str, bars: Sequence[Bar], mark: tuple[float
         if bar.number and (step > 26 or i == highest):
             shapes.append(f'<text class="count" x="{_inside(x)}" y="{BOTTOM - height - 5:.2f}">{bar.number:,}</text>')
         if bar.tick:
-            at = x if step > 26 else x - step / 2  # below the middle of an interval, or below its beginning
+            at = x if step > 26 else x - step / 2  # the tick is below the middle of an interval, or below its beginning
             shapes.append(f'<text x="{at:.2f}" y="{BOTTOM + 16}">{bar.tick}</text>')
     if end:
         shapes.append(f'<text x="{RIGHT}" y="{BOTTOM + 16}">{end}</text>')
@@ -112,12 +113,12 @@ def draw_histogram(name: str, title: str, bars: Sequence[Bar], mark: tuple[float
 
 
 def _inside(x: float) -> str:
-    """Move the middle of a label so that it stays within the chart."""
+    """Shift the middle of a label so that the label stays within the chart."""
     return f"{min(max(x, LEFT + 14), RIGHT - 14):.2f}"
 
 
 def draw_stack(counts: Sequence[tuple[str, int]], kind: str, title: str = "") -> str:
-    """Draw one bar whose parts have the classes p0, p1, …; without a title it is hidden from screen readers."""
+    """Draw a stacked bar whose parts have the classes p0, p1, …; without a title it is hidden from screen readers."""
     total = max(1, sum(count for _, count in counts))
     widths = [max(count / total * 1000, 4.0) if count else 0.0 for _, count in counts]
     scale, x, shapes = 1000 / max(1.0, sum(widths)), 0.0, []

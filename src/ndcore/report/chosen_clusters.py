@@ -1,4 +1,4 @@
-"""The choice of the clusters, pairs and losses that a report shows."""
+"""Choose the clusters, pairs and losses that a report shows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.pairs.assignments import largest_clusters
 from ndcore.report.model import MEMBERS, ROWS, ChosenClusters, Excerpt, Excerpts, Loss, Losses, Member, ShownCluster, View
 
-CLUSTERS = 50  # listed, the largest
-VIEWS = 10  # clusters with two documents side by side; as many pairs nearest the threshold, and losses
-STRONGEST = ("identical", "lexical", "shingle")  # classes of resemblance 1, the strongest first
+CLUSTERS = 50  # clusters that are listed, the largest
+VIEWS = 10  # clusters with two documents side by side; also the number of nearest pairs and of losses
+STRONGEST = ("identical", "lexical", "shingle")  # classes with resemblance 1, the strongest first
 
 
 class _Chosen(NamedTuple):
-    """A cluster to show, its members sorted, the least similar first."""
+    """A cluster to show, with its members sorted, the least similar first."""
 
     label: int
     members: Ints
@@ -47,22 +47,22 @@ def choose_clusters(
     Parameters
     ----------
     labels, resemblance : arrays (n,)
-        As in `NearDuplicates`: document i is represented by labels[i], which may be i, or n or more.
+        As for `NearDuplicates`: document i is represented by labels[i], which may be i, or n or more.
     classes : callable
-        From an array of positions to their classes.
+        Returns the classes of documents, given an array of positions.
     threshold : float or None
-        A resemblance, or a score. None: no pairs nearest it are chosen.
+        A resemblance, or a score. None: no pairs near it are chosen.
     name, note : callable
-        From a position to the document's name, and to what is special about it as a representative.
+        Return the name of a document, and a remark on it as a representative, given its position.
     estimated : callable
-        From two positions to whether their resemblance is estimated from sketches.
+        Tells whether the resemblance of two positions is estimated from sketches.
     excerpts : callable
         Called once.
     score : array (n,), optional
-        What was compared with the threshold, where that is not the resemblance: it says which members are alike.
+        The scores that were compared with the threshold, if they are not the resemblances; members are sorted by them.
     views : int
-        Number of clusters with an excerpt of their least similar member, where clusters of identical documents are passed
-        over; and most pairs nearest the threshold, at most one of a cluster.
+        Number of clusters with an excerpt of their least similar member, not counting clusters of identical documents; and
+        the largest number of pairs near the threshold, at most one from each cluster.
 
     Notes
     -----
@@ -110,7 +110,7 @@ def _sort_members(label: int, members: Ints, classes: Callable[[Ints], NDArray[n
 def _choose_nearest(
     labels: Ints, likeness: Floats, dropped: Ints, threshold: float, viewed: dict[int, int], limit: int
 ) -> list[int]:
-    """Return positions of members at or just above the threshold, nearest first, one of a cluster, not viewed already."""
+    """Choose members at or just above the threshold, the nearest first, one from each cluster, and not `viewed` already."""
     passed = likeness[dropped] >= threshold  # False for nan
     above = dropped[passed & (likeness[dropped] < 1.0) & ~np.isin(dropped, list(viewed.values()))]
     order = above[np.lexsort((above, likeness[above]))]
@@ -134,7 +134,7 @@ class ReviewList:
     Attributes
     ----------
     visits : mapping
-        As in `ndcore.report.model.read_excerpts`.
+        As for `ndcore.report.model.read_excerpts`.
     """
 
     def __init__(self, result: NearDuplicates) -> None:
@@ -154,7 +154,7 @@ class ReviewList:
         self._sizes[position] = len(np.unique(self._result.sources.shingling.fingerprints(text)))
 
     def read_with(self, excerpts: Excerpts) -> Excerpts:
-        """Return `excerpts` as a function that also reads the texts of the largest losses."""
+        """Wrap `excerpts` in a function that also reads the texts of the largest losses."""
 
         def both(positions: Ints) -> dict[int, Excerpt]:
             viewed = np.array(self._positions[:VIEWS], np.int64)
@@ -165,7 +165,7 @@ class ReviewList:
         return both
 
     def list_losses(self, name: Callable[[int], str]) -> Losses:
-        """Return the list, after the excerpts were read; `name` is from a position to a name."""
+        """Return the list, after the excerpts were read; `name` returns the name of a position."""
         listed = [self._loss(rank, position, name) for rank, position in enumerate(self._positions)]
         return Losses(int(self._lost.sum()), int(np.count_nonzero(self._lost)), tuple(listed))
 

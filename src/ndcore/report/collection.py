@@ -33,7 +33,7 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
-LISTED = 50  # common values, and pairs of a contained document and its container
+LISTED = 50  # common values, and pairs of a document and its container, that are listed
 CONTAINED = 0.8
 
 
@@ -56,19 +56,19 @@ def from_clustering(
     ----------
     clustering : Clustering
     corpora : sequence of Corpus or None, optional
-        The documents, read once more for excerpts. None: texts are gone.
+        The documents, read once more for excerpts. None: the texts are not available.
     starts : sequence of int
         The position of the first document of each corpus.
     name : callable, optional
-        From a position to a name. None: the ids of the clustering, else positions.
+        Returns the name of a position. None: the ids of the clustering, else positions.
     rejected : int
         Documents that were read and are not in the clustering.
     notes, tables : sequences
-        Added to the ones that follow from the clustering.
+        Added to those made from the clustering.
     parameters : sequence of (str, str)
-        Added to the parameters of the clustering.
+        Added to the clustering's parameters.
     command, made : str, optional
-        As in `Report`.
+        As for `Report`.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def from_clustering(
 
 
 def _shingling(recipe: Recipe) -> Shingling | None:
-    """Return the shingling of the sketches; None where they do not tell it: of sets of hashes, or of a callable."""
+    """Return the shingling of the sketches; None if it is unknown, for sets of hashes or a callable."""
     try:
         return Shingling.from_recipe(Recipe(recipe["shingling"]))
     except ValueError:
@@ -123,14 +123,14 @@ def _shingling(recipe: Recipe) -> Shingling | None:
 
 
 def _whole(segments: Segments, a: int, b: int) -> bool:
-    """Tell whether the samples of two documents are all of their fingerprints."""
+    """Tell whether the samples of two documents have all of their fingerprints."""
     if segments.moduli is not None:
         return bool(segments.moduli[a] == segments.moduli[b] == 1)
     return segments.recipe["kind"] == "mod" and segments.recipe["modulus"] == 1 and segments.recipe["size"] is None
 
 
 def _list_figures(result: Clustering, sizes: Ints, rejected: int) -> tuple[Figure, ...]:
-    """Return the numbers at the top of the page."""
+    """List the figures at the top of the page."""
     members = result.duplicates
     differing = len(np.unique(result.labels[members[result.codes[members] != IDENTICAL]]))
     inside = int(sizes.sum())
@@ -161,7 +161,7 @@ def _count_parts(result: Clustering, rejected: int) -> tuple[Part, ...]:
 
 
 def _list_notes(result: Clustering, has_texts: bool) -> list[str]:
-    """Say what a reader should know before trusting the numbers."""
+    """List what a reader should know before trusting the figures."""
     method, notes = result.parameters["method"], ["Clusters follow from sketches: their texts were not compared."]
     if method != "shingles":
         notes.append(f"Pairs were looked for by {method}: documents that share too few of them were not compared.")
@@ -186,9 +186,9 @@ def _list_parameters(result: Clustering) -> list[tuple[str, str]]:
 class _PairSurvey(NamedTuple):
     """Figures of the counted pairs for the report.
 
-    `counts`: accepted pairs, in hundredths. `containing`: pairs in which one document is contained in the other; in `apart`
-    of them the two resemble each other less than the threshold. `first`: the first of these, as (inner, outer, containment,
-    resemblance).
+    `counts`: accepted pairs by resemblance, in hundredths. `containing`: number of pairs in which one document is contained
+    in the other; `apart`: number of these whose resemblance is below the threshold. `first`: the first of these, as (inner,
+    outer, containment, resemblance).
     """
 
     counts: Ints
@@ -238,7 +238,7 @@ def _shingle_count(segments: Segments, document: int) -> int:
 
 
 def _list_chains(result: Clustering, name: Callable[[int], str]) -> list[ReportTable]:
-    """List the components with members that do not resemble their representative, if there are any."""
+    """List the components with members that do not resemble their representative, if any."""
     chains = result.chains
     total = len(chains.representative)
     if not total:
@@ -268,7 +268,7 @@ def _list_chains(result: Clustering, name: Callable[[int], str]) -> list[ReportT
 
 
 class _Common:
-    """The values held by most documents and, after `visits` to some of these documents, the shingles in words."""
+    """The values that most documents have and, after `visits` to some of these documents, their shingles in words."""
 
     def __init__(self, result: Clustering, shingling: Shingling | None) -> None:
         self.common, self.words = result.common, dict[int, str]()
@@ -282,7 +282,7 @@ class _Common:
             self.visits = {example: partial(self._visit, values, shingling, seed) for example, values in values_of.items()}
 
     def _visit(self, values: list[int], shingling: Shingling, seed: int, text: Text) -> None:
-        """Look for the shingles of these values in a text."""
+        """Look for the shingles with these values in a text."""
         for value, tokens in shingles_of_values(text, values, shingling, seed).items():
             self.words[value] = _join_tokens(tokens, shingling)
 
@@ -307,11 +307,11 @@ class _Common:
 def shingles_of_values(text: Text, values: Iterable[int], shingling: Shingling, seed: int) -> dict[int, tuple[Any, ...]]:
     """Find the shingles of a document, as tokens, that have these values in samples of a seed, by value.
 
-    A value is a permuted fingerprint; values that the document lacks are left out. Labelled shingles lose their occurrence
+    A value is a permuted fingerprint; values that the document lacks are omitted. Labelled shingles lose their occurrence
     number. O(len + shingles·values).
     """
     fingerprints = shingling.fingerprints(text)
-    ends = np.arange(len(fingerprints) + 1)  # sets of one fingerprint, sampled whole: values in the order of the shingles
+    ends = np.arange(len(fingerprints) + 1)  # a complete sample for each fingerprint keeps the order
     permuted = ModSketcher(1, seed).sketch_hashes(fingerprints, ends).values
     tokens, shingles = shingling.tokens(text), {}
     for value in values:

@@ -1,4 +1,4 @@
-"""Compare two documents: how much they resemble each other, exactly and as sketches estimate it, and where."""
+"""Compare two documents: their resemblance, exact and as estimated from sketches, and the passages that they share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class SketchEstimate:
-    """Estimates from sketches: resemblance, containment of a in b and of b in a, with intervals of 95 % confidence."""
+    """Estimates from sketches: resemblance, containment of a in b and of b in a, with 95 % confidence intervals."""
 
     sketch: str
     recipe: str
@@ -50,8 +50,9 @@ class SketchEstimate:
 class ComparedDocument:
     """One of two compared documents.
 
-    `name` as it was given; `text`, of which only the beginning has passages if `cut`; `tokens` counted unless it is cut, and
-    distinct `shingles` of the whole text.
+    `name`: as given. `text`: the whole text; if `cut`, only its beginning has passages. `tokens`: their number, unless it
+    is cut.
+    `shingles`: the number of distinct shingles of the whole text.
     """
 
     name: str
@@ -78,7 +79,7 @@ class ComparedDocument:
 
     @property
     def note(self) -> str:
-        """Say which part has passages, where that is not the whole text."""
+        """Say which part has passages, if it is not the whole text."""
         part = len(self.shown)
         return "" if part == len(self.text) else f"passages of its first {part:,} {self._unit} only"
 
@@ -105,7 +106,7 @@ class DocumentComparison:
 
     @property
     def containment(self) -> tuple[float, float]:
-        """Containment of a in b, and of b in a; nan where either has no shingles."""
+        """Containment of a in b, and of b in a; nan if either has no shingles."""
         return self.exact.containment, Overlap(self.exact.common, self.exact.size_b, self.exact.size_a).containment
 
     @property
@@ -113,7 +114,7 @@ class DocumentComparison:
         """The verdict in words."""
         empty = [letter for letter, document in (("A", self.a), ("B", self.b)) if not document.shingles]
         who = "A and B have" if len(empty) == 2 else f"{''.join(empty)} has"
-        unit = "byte" if self.shingling.unit == "byte" else "character"  # files may be decoded, and pages extracted
+        unit = "byte" if self.shingling.unit == "byte" else "character"    # of texts that may be decoded or extracted
         said = _SENTENCES[self.verdict].format(who=who, unit=unit)
         inside = [share >= self.threshold for share in self.containment]
         if self.verdict != "different" or not any(inside):
@@ -122,12 +123,12 @@ class DocumentComparison:
         return f"{said}, but {'each is contained in the other' if all(inside) else one}"
 
     def shortened(self, most: int) -> DocumentComparison:
-        """Return the comparison with passages of the first `most` code points or bytes only, or of fewer as it is."""
+        """Return the comparison with passages of only the first `most` code points or bytes."""
         shown = max(len(self.a.shown), len(self.b.shown))
         return self if shown <= most else self._with_passages(most)
 
     def _with_passages(self, most: int | None) -> DocumentComparison:
-        """Find the passages, and count the tokens of texts that are not cut."""
+        """Find the passages, and count the tokens of uncut texts."""
         cut = most is not None and max(len(self.a.text), len(self.b.text)) > most
         a, b = (replace(document, cut=most if cut else None) for document in (self.a, self.b))
         aligned = passages(a.shown, b.shown, never_refusing(self.shingling) if cut else self.shingling)
@@ -147,9 +148,9 @@ def compare(
     names : (str, str)
     shingling : Shingling
     threshold : float
-        Resemblance from which the two are near-duplicates.
+        The least resemblance of near-duplicates.
     most : int, optional
-        Passages are found in the first `most` code points (bytes of bytes) of each text; figures are of the whole texts.
+        Passages are found in the first `most` code points of each str, or bytes of bytes; figures are for the whole texts.
 
     Notes
     -----
@@ -168,14 +169,14 @@ def compare(
 
 
 def _identical(a: Text, b: Text, exact: Overlap) -> bool:
-    """Tell whether two texts are the same; without shingles, whether the pages they come from are."""
+    """Tell whether two texts are the same; if they have no shingles, whether their pages are."""
     if exact.size_a or exact.size_b:
         return as_bytes(a) == as_bytes(b)
     return original_digest(a) == original_digest(b)
 
 
 def _verdict(identical: bool, lexical: bool, exact: Overlap, threshold: float) -> str:
-    """Return the verdict, the strictest that holds."""
+    """Return the strictest verdict that holds."""
     if identical:
         return "identical"
     if not (exact.size_a and exact.size_b):
@@ -201,7 +202,7 @@ def _estimate(name: str, sketcher: MinHasher | BottomSketcher | ModSketcher, a: 
 
 
 def as_json(comparison: DocumentComparison) -> dict[str, Any]:
-    """Return a comparison as ``--json`` prints it: passages have offsets in the documents, and the text there."""
+    """Convert a comparison to the JSON of ``--json``: passages have offsets in the documents, and their text."""
     documents = {
         side: {
             "name": document.name,

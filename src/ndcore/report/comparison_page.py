@@ -37,7 +37,7 @@ def show_comparison(compared: DocumentComparison) -> str:
 
 
 def _show_subtitle(compared: DocumentComparison) -> str:
-    """Return the line below the verdict: shared shingles, threshold, kind of shingles."""
+    """Render the line below the verdict: shared shingles, threshold, kind of shingles."""
     sh = compared.shingling
     labelled = "labelled " if sh.labelled else ""
     normal = f", {sh.normalize}" if sh.normalize else ""
@@ -46,7 +46,7 @@ def _show_subtitle(compared: DocumentComparison) -> str:
 
 
 def _card(letter: str, document: ComparedDocument) -> str:
-    """Render name and size of a document."""
+    """Render the name and size of a document."""
     note = document.note and f"<p>{document.note}</p>"
     return (
         f'<section class="card"><h2>{letter} · {visible(document.name)}</h2><p>{document.sizes}</p>{note}</section>'
@@ -70,7 +70,7 @@ def _show_figures(compared: DocumentComparison) -> str:
 
 
 def _cell(value: float, interval: tuple[float, float], exact: float) -> str:
-    """Render an estimate with its interval, in digits and as a picture."""
+    """Render an estimate with its interval, in digits and drawn."""
     low, high = interval
     return f"<td>{value:.4f} <small>{low:.4f} to {high:.4f}</small>{_track(exact, interval)}</td>"
 
@@ -87,7 +87,7 @@ def _track(exact: float, interval: tuple[float, float]) -> str:
 
 
 def _legend() -> str:
-    """Render the explanation of the signs."""
+    """Render the legend of the signs."""
     return (
         '<div class="legend"><span><span class="nd-sign s">1</span>shared: the same number on both sides</span>'
         '<span><span class="nd-sign nd-equal">=</span>equal, too short to be a shared shingle</span>'

@@ -46,13 +46,14 @@ def from_near_duplicates(
     ----------
     result : NearDuplicates
     name : callable, optional
-        From a position to a name; document j of `against` has the position n + j. None: the result's ids, else positions.
+        Returns the name of a position; document j of `against` has the position n + j. None: the result's ids, else
+        positions.
     rejected : int
         Documents that were read and are not in the result.
     notes, tables, parameters : sequences
-        Added to the ones that follow from the result.
+        Added to those made from the result.
     command, made : str, optional
-        As in `Report`.
+        As for `Report`.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def _name_document(result: NearDuplicates, position: int) -> str:
 def _list_figures(
     result: NearDuplicates, rejected: int, clusters: int, pairs: int, losses: Losses | None
 ) -> tuple[Figure, ...]:
-    """Return the numbers at the top of the page."""
+    """List the figures at the top of the page."""
     n, dropped = len(result), len(result.duplicates)
     lost = () if losses is None else (Figure(losses.shingles, "shingles lost"),)
     return (Figure(n + rejected, "read"), Figure(n - dropped, "kept"), Figure(dropped, "dropped"),
@@ -133,13 +134,13 @@ def _write_headings(result: NearDuplicates, read: int) -> tuple[str, str]:
 
 
 def _measure(rules: Rules) -> str:
-    """Name what is compared with the threshold."""
+    """Name the quantity that is compared with the threshold."""
     measure = "containment" if rules.contained else "resemblance"
     return measure if rules.drop_common is None else f"{measure} without common shingles"
 
 
 def _score_name(rules: Rules) -> str | None:
-    """Name the scores of members in columns; None where they are resemblances."""
+    """Name the scores of members for column heads; None if they are resemblances."""
     return "containment" if rules.contained else "score" if rules.scored else None
 
 
@@ -152,7 +153,7 @@ def _count_parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: i
 
 
 def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
-    """Say what a reader should know before trusting the numbers."""
+    """List what a reader should know before trusting the figures."""
     miss, given = result.filter.miss, []
     if not all(has_text[: 1 + (len(result.sources) > len(result))]):
         given.append(
@@ -207,7 +208,7 @@ def _list_common_features(result: NearDuplicates, name: Callable[[int], str]) ->
 
 
 def _list_chains(result: NearDuplicates, classes: NDArray[np.uint8], name: Callable[[int], str]) -> list[ReportTable]:
-    """List the clusters with members below the threshold to their representative; only components have such members."""
+    """List the clusters with members below the threshold to their representative, which only components have."""
     linked = np.flatnonzero(classes == CLASSES.index("chained"))
     labels, counts = np.unique(result.labels[linked], return_counts=True)
     if not len(labels):

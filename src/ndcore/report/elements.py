@@ -1,4 +1,4 @@
-"""Parts of the page of a report: sections, tables, and texts of others, escaped and bounded."""
+"""Render parts of the page of a report: sections, tables, and texts of others, escaped and bounded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show_section(name: str, title: str, body: str) -> str:
 
 
 def show_grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind: str = "") -> str:
-    """Render a table of rows that are HTML already; `heads` are names of columns, and whether they hold numbers."""
+    """Render a table of rows that are HTML already; `heads` are names of columns, and whether these hold numbers."""
     names = "".join(f'<th scope="col"{right_class(right)}>{name}</th>' for name, right in heads)
     about = f' class="{kind}"' if kind else ""
     return f"<table{about}><caption>{caption}</caption><thead><tr>{names}</tr></thead>\n<tbody>{lines}</tbody></table>"
@@ -30,8 +30,8 @@ def show_grid(caption: str, heads: Sequence[tuple[str, bool]], lines: str, kind:
 def show_sortable(caption: str, heads: Sequence[tuple[str, bool]], lines: str, noun: str, filter: str) -> str:
     """Render a table that the script of the page sorts, with a filter of its rows.
 
-    `noun` is what a row is, in the plural, and `filter` says what to type. Cells may have ``data-value``, the number to sort
-    by, and for narrow screens, where each row is a block, ``data-name`` or ``data-unit``, shown before and behind the value.
+    `noun` names the rows in the plural, and `filter` says what to type. Cells may have ``data-value``, the number to sort
+    by. On narrow screens, where each row is a block, ``data-name`` and ``data-unit`` are shown before and after the value.
     """
     return (
         f'<div class="card"><p class="filter" hidden><label>Filter <input type="search" autocomplete="off" '
@@ -62,7 +62,7 @@ def show_tables(tables: Sequence[ReportTable]) -> Iterator[str]:
 def show_page(
     title: str, subtitle: str, figures: Sequence[Figure], sections: Iterable[str], style: str = REPORT_STYLE
 ) -> str:
-    """Wrap sections in the page of a report: its head above them, its style, and its script."""
+    """Wrap sections in the page of a report, with its head, style and script."""
     main = "\n".join(sections)
     body = f"{show_header(title, subtitle, figures)}\n<main>\n{main}\n</main>"
     return wrap_page(plain_name(title), body, style, REPORT_SCRIPT)
@@ -103,7 +103,7 @@ def show_making(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def fit(make: Callable[[int], str], limit: int, size: int) -> str:
-    """Call `make` with limit, limit / 2, … characters until the result has at most `size` bytes; return it."""
+    """Call `make` with limits of `limit`, `limit` / 2, … characters, until the result has at most `size` bytes."""
     body = make(limit)
     while len(body.encode()) > size and limit > 8:
         limit //= 2
@@ -124,7 +124,7 @@ def show_name(name: str) -> str:
 
 
 def show_text(text: str) -> str:
-    """Render a short text, cut where it is long."""
+    """Render a text, shortened if it is long."""
     return fit(lambda limit: shorten(text, limit), 600, 3000)
 
 
@@ -134,7 +134,7 @@ def show_value(text: str) -> str:
 
 
 def show_snippet(excerpt: Excerpt) -> str:
-    """Render the first words of an excerpt, on one line."""
+    """Render the first words of an excerpt on one line."""
     def first(limit: int) -> str:
         start = truncate(excerpt.text, 4 * limit)
         words: Text = b" ".join(start.split()) if isinstance(start, bytes) else " ".join(start.split())
@@ -148,7 +148,7 @@ def show_snippet(excerpt: Excerpt) -> str:
 
 
 def show_resemblance(member: Member) -> str:
-    """Write the resemblance of a member, marked where it is estimated."""
+    """Write the resemblance of a member, marked if it is estimated."""
     if math.isnan(member.resemblance):
         return "–"
     return f"{'≈ ' if member.estimated else ''}{three_decimals(member.resemblance)}"
@@ -160,7 +160,7 @@ def three_decimals(value: float) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Cut a long name, without markup."""
+    """Shorten a long name, without markup."""
     head, middle, tail = elided(name, NAME)
     return f"{head} … {len(middle):,} characters … {tail}" if middle else name
 

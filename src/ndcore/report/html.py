@@ -1,4 +1,4 @@
-"""Pages of HTML that load nothing, and the style of texts side by side on them."""
+"""Make HTML pages that load nothing, with the style of texts side by side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ndcore.alignment.passages import Passages
 from ndcore.alignment.rows import in_same_order, spell_text
 
 BEGINNING = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="ndcore">\n'
-RIBBONS = 400  # passages in the overview, the longest
+RIBBONS = 400  # ribbons in the overview, of the longest passages
 
 
 def read_beside(module: str, name: str) -> str:
@@ -26,10 +26,11 @@ REPORT_SCRIPT = read_beside(__file__, "report.js")  # sorts and filters a table
 
 
 def wrap_page(title: str, body: str, style: str = "", script: str = "", forms: bool = False) -> str:
-    """Wrap `body` in a page of HTML that loads nothing.
+    """Wrap `body` in an HTML page that loads nothing.
 
-    `style` and `script` follow `STYLE` and `SCRIPT`. The Content-Security-Policy names the two by their hashes, so no other
-    style counts and no other script runs, not even in attributes. With `forms`, forms may ask the server of the page.
+    `style` and `script` follow `STYLE` and `SCRIPT`. The Content-Security-Policy names both by their hashes, so no other
+    style applies and no other script runs, not even in attributes. With `forms`, forms may send requests to the server of
+    the page.
     """
     styles, scripts = STYLE + style, SCRIPT + script
     return (
@@ -49,14 +50,14 @@ def content_policy(style: str = "", script: str = "", forms: bool = False) -> st
 
 
 def _hash(source: str) -> str:
-    """Hash a style sheet or a script as a Content-Security-Policy names it."""
+    """Hash a style sheet or a script for a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
 def draw_overview(both: Passages) -> str:
     """Draw both texts as bars, a above b, and their shared passages as ribbons between them; an SVG element.
 
-    Widths are in tokens. Short passages are paler, and have no ribbons. Only the longest `RIBBONS` ribbons are drawn.
+    Widths are in tokens. Short passages are paler and have no ribbons. Only the longest `RIBBONS` ribbons are drawn.
     """
     lengths = [passages[-1].last if passages else 1 for passages in both]
     firsts = [{p.number: p for p in passages if p.number and not p.repeat and not p.short}
@@ -87,5 +88,5 @@ def draw_overview(both: Passages) -> str:
 
 
 def _x(token: int, length: int) -> str:
-    """Return the place of a token in a width of 1000."""
+    """Scale the position of a token to a width of 1000."""
     return f"{1000 * token / length:.2f}"

@@ -1,4 +1,4 @@
-"""What answers of people say, drawn: F1, precision and recall by threshold, and the measures beside one another."""
+"""Draw the findings from people's answers: F1, precision and recall by threshold, and a table of the measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CURVES = """
 
 
 class Judged(Protocol):
-    """What is drawn of the findings of a session of `ndcore.judge`."""
+    """The findings of a session of `ndcore.judge` that are drawn."""
 
     @property
     def ready(self) -> bool: ...

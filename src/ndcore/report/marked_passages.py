@@ -1,4 +1,4 @@
-"""A page that shows texts with marked passages, and other documents that have these passages."""
+"""Render a page of texts with marked passages, and of other documents that have these passages."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from ndcore.report.model import Figure, ReportTable, versions
 
 STYLE = REPORT_STYLE + read_beside(__file__, "marked.css")
 SOURCES_STYLE = read_beside(__file__, "marked_sources.css")
-COLOURS = 3  # of sources
+COLOURS = 3  # distinct colours of sources
 
-MARKS = 60  # of a text
-AROUND = 160  # characters, or bytes, of a document on both sides of a passage
-PASSAGE = 1500  # of a passage in a document
-LONGEST = 1200  # characters between two bounds of marks, from which the middle is left out
-TEXT_BYTES = 40_000  # of the HTML of a text
-OPEN = 5  # texts that are unfolded
+MARKS = 60  # most marks of a text
+AROUND = 160  # characters or bytes of context on both sides of a passage
+PASSAGE = 1500  # characters or bytes of a passage in a document
+LONGEST = 1200  # characters between two bounds of marks, beyond which the middle is left out
+TEXT_BYTES = 40_000  # most bytes of HTML for a text
+OPEN = 5  # texts that are unfolded at first
 
 
 class Marked(NamedTuple):
-    """A text, or a part of one, with marks: ranges in its own characters or bytes, ascending and apart.
+    """A text, or a part of one, with marks: ranges of its characters or bytes, which ascend and do not touch.
 
-    `before` and `after` count the characters or bytes of the whole text that the part leaves out. `sources`: the number of
-    the source of each mark, from 0, which gives its colour, or None; empty: no mark has one.
+    `before` and `after` count the characters or bytes of the whole text before and after the part. `sources`: for each mark
+    the number of its source, from 0, which determines the colour, or None; empty: no mark has a source.
     """
 
     text: Text
@@ -49,7 +49,7 @@ class Marked(NamedTuple):
 class DocumentWithPassage(NamedTuple):
     """A document that has passages of the text: its name, its place, and the passages in context.
 
-    `source`: its number among the sources of the text, which gives its colour.
+    `source`: its number among the sources of the text, which determines the colour.
     """
 
     name: str
@@ -72,7 +72,7 @@ def marked_page(
     title: str, subtitle: str, figures: Sequence[Figure], tables: Sequence[ReportTable], heading: str,
     texts: Sequence[MarkedText], total: int, parameters: Sequence[tuple[str, str]],
 ) -> str:
-    """Render a page of HTML, one file that loads nothing. Texts are escaped; long ones are cut, and the page says so.
+    """Render an HTML page, one file that loads nothing. Texts are escaped; long ones are cut, and the page says so.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def marked_page(
         The head of the page.
     tables : sequence of ReportTable
     heading : str
-        Of the texts.
+        The heading of the texts.
     texts : sequence of MarkedText
     total : int
         Number of all texts, of which the page may show some.
@@ -97,7 +97,7 @@ def marked_page(
 
 
 def excerpt(text: Text, start: int, end: int) -> Marked:
-    """Cut a passage with its context out of a text. `start` and `end` are in its own characters or bytes."""
+    """Extract a passage with its context from a text. `start` and `end` are in its own characters or bytes."""
     first, last = max(0, start - AROUND), min(len(text), end + AROUND, start + PASSAGE)
     if isinstance(text, bytes):
         while first < start and text[first] & 0xC0 == 0x80:
@@ -108,7 +108,7 @@ def excerpt(text: Text, start: int, end: int) -> Marked:
 
 
 def excerpt_all(text: Text, ranges: Sequence[tuple[int, int]]) -> Marked:
-    """Cut passages, ascending and apart, with their context out of a text; those behind PASSAGE are left out."""
+    """Extract passages, ascending and apart, with their context from a text; those beyond PASSAGE are left out."""
     part = excerpt(text, ranges[0][0], ranges[-1][1])
     size = len(part.text)
     marks = [(start - part.before, min(end - part.before, size)) for start, end in ranges if start - part.before < size]
@@ -141,7 +141,7 @@ def _show_text(number: int, text: MarkedText) -> str:
 
 
 def _class_of(source: int | None, before: str = "") -> str:
-    """Return the class of a source, which has its colour; "" for None."""
+    """Return the CSS class for the colour of a source; "" for None."""
     return "" if source is None else f"{before}source-{source % COLOURS}"
 
 
@@ -151,7 +151,7 @@ def _show_marked(part: Marked) -> str:
 
 
 def _show_pieces(part: Marked, limit: int) -> str:
-    """Render the pieces between the bounds of marks, each within `limit` characters; of many marks the first."""
+    """Render the pieces between the bounds of the first marks, each within `limit` characters."""
     text, at, pieces, marks = part.text, 0, list[str](), part.marks[: min(MARKS, limit)]
     for (start, end), source in zip(marks, part.sources or [None] * len(marks), strict=False):
         own = "" if source is None else f' class="{_class_of(source)}"'

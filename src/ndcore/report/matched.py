@@ -1,4 +1,4 @@
-"""A page that shows two texts line by line beside each other, with the blocks that both have in colours."""
+"""Render a page of two texts side by side, line by line, with their common blocks in colours."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ndcore.report.html import REPORT_SCRIPT, REPORT_STYLE, read_beside, wrap_pa
 
 STYLE = REPORT_STYLE + read_beside(__file__, "matched.css")
 
-COLOURS = 8  # of blocks, one after another; `report.css` has them
-BLOCKS = 2000  # of a text, the first
-LINES = 4000  # of a text; of a longer one those near blocks are shown, and of these the first
+COLOURS = 8  # colours of blocks, in turn; `report.css` has them
+BLOCKS = 2000  # most blocks of a text, the first
+LINES = 4000  # most lines of a text; of a longer text, the first lines near blocks are shown
 NEAR = 3  # lines around a block that are shown
-FOLDED = 40  # lines without a block in a row, from which they are folded
-LONGEST = 2000  # characters in a row of one kind, from which the middle is left out
+FOLDED = 40  # consecutive lines without a block, from which on they are folded
+LONGEST = 2000  # consecutive characters of one kind, beyond which the middle is left out
 
 
 class MatchedBlock(NamedTuple):
-    """The characters start … end − 1 of a text; blocks with one number are equal, ``repeat``: in a further place."""
+    """The characters start … end − 1 of a text. Blocks with the same number are equal; ``repeat``: a further occurrence."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class MatchedBlock(NamedTuple):
 
 
 class MatchedText(NamedTuple):
-    """A text with its blocks, which ascend and do not overlap, and (name, start) of each of its files."""
+    """A text with its blocks, which ascend and do not overlap, and the (name, start) of each of its files."""
 
     name: str
     note: str
@@ -41,7 +41,7 @@ class MatchedText(NamedTuple):
 
 
 class _SourceLine(NamedTuple):
-    """A line: its number in its file, its bounds in the text, the file where one begins, whether a block is near."""
+    """A line: its number in its file, its bounds in the text, the file that begins with it, whether a block is near."""
 
     number: int
     start: int
@@ -51,14 +51,14 @@ class _SourceLine(NamedTuple):
 
 
 def matched_page(title: str, subtitle: str, a: MatchedText, b: MatchedText, back: str) -> str:
-    """Render a page of two texts, which loads nothing. All text is escaped. Of long texts a part is shown; the page says so.
+    """Render a page of two texts, which loads nothing. Text is escaped; of long texts a part is shown, and the page says so.
 
     Parameters
     ----------
     title, subtitle : str
     a, b : MatchedText
     back : str
-        The address of the page that leads here.
+        The address of the page that links here.
     """
     body = (
         f'<header><p class="eyebrow"><a href="{back}">ndcore rank</a></p><h1>{show_text(title)}</h1>'
@@ -82,7 +82,7 @@ def _show_text(text: MatchedText, own: str, other: str) -> str:
 
 
 def _lines(text: MatchedText) -> Iterator[_SourceLine]:
-    """Yield the lines of a text. A line that is near no block may be left out or folded."""
+    """Yield the lines of a text. A line that is not near a block may be left out or folded."""
     starts = [0, *(end.end() for end in re.finditer("\r?\n|\r", text.text))]
     if starts[-1] < len(text.text) or len(starts) == 1:
         starts.append(len(text.text) + 1)
@@ -100,7 +100,7 @@ def _lines(text: MatchedText) -> Iterator[_SourceLine]:
 
 
 def _show_lines(text: MatchedText, lines: Sequence[_SourceLine], own: str, other: str) -> Iterator[str]:
-    """Yield the HTML of the lines; far from blocks they are folded or, of a long text, left out."""
+    """Yield the HTML of the lines; far from blocks they are folded or, in a long text, left out."""
     several, shown, block, at = len(text.files) > 1, 0, 0, 0
     while at < len(lines) and shown < LINES:
         end = at
@@ -123,7 +123,7 @@ def _show_lines(text: MatchedText, lines: Sequence[_SourceLine], own: str, other
 
 
 def _show_line(text: MatchedText, line: _SourceLine, block: int, own: str, other: str, several: bool) -> tuple[str, int]:
-    """Render a line, and return the place of the first block that ends behind it. `block`: no block before ends here."""
+    """Render a line; return it with the index of the first block that ends after it. `block`: earlier ones end before it."""
     pieces, place = list[str](), line.start
     while block < len(text.blocks) and text.blocks[block].start <= line.end:
         each = text.blocks[block]

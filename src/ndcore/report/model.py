@@ -18,11 +18,11 @@ from ndcore.recipe import Recipe
 from ndcore.text.corpus import Corpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
-MEMBERS = 20  # listed of a cluster, the least similar to the representative
-ROWS = 20  # of any other table
-EXCERPT = 20_000  # code points of a str, bytes of bytes: the most that is kept of a text
+MEMBERS = 20  # members of a cluster that are listed, the least similar to the representative
+ROWS = 20  # rows of any other table
+EXCERPT = 20_000  # code points of a str, or bytes of bytes, that are kept of a text
 
-MEANING = {  # of the classes of documents
+MEANING = {  # the meaning of the classes of documents
     "kept": "stands for itself, and for its duplicates",
     "identical": "the same text as its representative, character for character",
     "lexical": "the same tokens in the same order",
@@ -34,7 +34,7 @@ MEANING = {  # of the classes of documents
 
 
 class Part(NamedTuple):
-    """Documents of one class; the parts of a report are drawn side by side and add up to all documents."""
+    """The documents of one class. The parts of a report add up to all documents, and are drawn as a stacked bar."""
 
     name: str
     documents: int
@@ -49,20 +49,20 @@ class Figure(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """The beginning of a text, and the length of the whole text in code points of a str or bytes of bytes."""
+    """The beginning of a text, and the length of the whole text, in code points of a str or in bytes."""
 
     text: Text
     length: int
 
 
 Excerpts = Callable[[Ints], dict[int, Excerpt]]
-"""From positions of documents to their excerpts; documents whose texts are gone are left out."""
+"""Maps positions of documents to their excerpts, without documents whose texts are not available."""
 
 
 class Member(NamedTuple):
-    """A document that another represents; `resemblance` is to the representative, nan where undefined.
+    """A document that another represents; `resemblance` is to the representative, nan if undefined.
 
-    `score` was compared with the threshold; None where the resemblance was.
+    `score` was compared with the threshold; None if the resemblance was.
     """
 
     name: str
@@ -74,11 +74,11 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownCluster:
-    """A representative and the documents that it represents, as the report shows them.
+    """A representative and the documents that it represents, as shown by the report.
 
-    `documents` counts both, `verdicts` the members by class; `lowest` is the lowest resemblance, or score, of a member.
-    `members` are the least similar ones. `note` says what is special about the representative. `excerpt` is of its text;
-    `view` is the excerpt of the first member, to be shown beside it.
+    `documents`: number of documents, the representative included. `verdicts`: number of members by class. `lowest`: the
+    lowest resemblance, or score, of a member. `members`: the least similar members. `note`: a remark on the representative.
+    `excerpt`: the beginning of its text. `view`: the excerpt of the first member, to be shown beside it.
     """
 
     name: str
@@ -92,7 +92,7 @@ class ShownCluster:
 
 
 class View(NamedTuple):
-    """A member and the representative of its cluster, to be shown side by side; `excerpt` is of the representative."""
+    """A member and the representative of its cluster, to be shown side by side; `excerpt` is the representative's."""
 
     name: str
     excerpt: Excerpt
@@ -101,7 +101,7 @@ class View(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A dropped document: no kept document has `lost` of its `shingles`. `view` shows it beside its representative."""
+    """A dropped document, of whose `shingles` no kept document has `lost`. `view` shows it beside its representative."""
 
     member: Member
     representative: str
@@ -111,7 +111,7 @@ class Loss(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """The cost of the drops: shingles that no kept document has, in how many documents, and the largest losses."""
+    """The cost of the drops: how many shingles no kept document has, in how many documents, and the largest losses."""
 
     shingles: int
     documents: int
@@ -119,7 +119,7 @@ class Losses(NamedTuple):
 
 
 class ChosenClusters(NamedTuple):
-    """The clusters that a report shows, the largest, and the pairs whose resemblance is nearest the threshold."""
+    """The largest clusters, which a report shows, and the pairs whose resemblance is nearest the threshold."""
 
     clusters: tuple[ShownCluster, ...]
     nearest: tuple[View, ...]
@@ -137,7 +137,7 @@ class ReportTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report shows, of whatever kind of result.
+    """The content of a report, for any kind of result.
 
     Attributes
     ----------
@@ -146,33 +146,33 @@ class Report:
     parts : tuple of Part
         The classes of documents, which add up to all of them.
     notes : tuple of str
-        Whole sentences that a reader should know before trusting the numbers.
+        Whole sentences that a reader should know before trusting the figures.
     sizes : ndarray of int64
-        Documents in every cluster, representatives included.
+        Number of documents in every cluster, representatives included.
     resemblances : ndarray of int64 (100,)
-        Accepted pairs by their resemblance, as `count_hundredths` counts them.
+        Accepted pairs by their resemblance, as counted by `count_hundredths`.
     pairs : str
-        A sentence on these pairs.
+        A sentence about these pairs.
     threshold : float
     clusters : tuple of ShownCluster
-        The largest ones.
+        The largest clusters.
     nearest : tuple of View
         Members whose resemblance to their representative is just above the threshold, nearest first.
     shingling : Shingling or None
         The shingling for texts side by side. None: they are not shown.
     tables : tuple of ReportTable
-        Common shingles, chains, inputs, as the kind of result has them.
+        Tables of common shingles, chains or inputs, depending on the kind of result.
     parameters : tuple of (str, str)
     recipe : (str, str)
         Its id and its JSON.
     command : str or None
         The command line.
     made : str or None
-        A date, where the caller wants one. Without it, equal results give equal pages.
+        A date, if the caller wants one. Without it, equal results give equal pages.
     measure : str
-        The quantity that `resemblances` and `threshold` are of.
+        The name of the quantity in `resemblances` and `threshold`.
     score : str or None
-        The name of the scores of members; None where these are resemblances.
+        The name of the scores of members; None if these are resemblances.
     losses : Losses or None
         The review list. None: losses were not counted.
     """
@@ -209,7 +209,7 @@ def count_hundredths(values: Floats) -> Ints:
 
 
 def document_name(ids: Sequence[Any] | Names | None, position: int) -> str:
-    """Name a document by its id, or by its position where documents have no ids."""
+    """Name a document by its id, or by its position if documents have no ids."""
     return str(position if ids is None else ids[position])
 
 
@@ -221,14 +221,14 @@ def describe_shingling(shingling: Shingling | None) -> str:
 
 
 def never_refusing(shingling: Shingling) -> Shingling:
-    """Return the shingling with a rule that refuses no short text, as excerpts may be."""
+    """Return the shingling with a rule that refuses no short text, because excerpts may be short."""
     if shingling.short != "error":
         return shingling
     return Shingling.from_recipe(Recipe({**shingling.recipe.parameters, "short": "whole"}))
 
 
 def truncate(text: Text, limit: int) -> Text:
-    """Cut a text to at most `limit` code points or bytes, but not within a character of UTF-8."""
+    """Cut a text to at most `limit` code points or bytes, but not within a UTF-8 character."""
     if isinstance(text, str) or len(text) <= limit:
         return text[:limit]
     end = limit
@@ -241,10 +241,10 @@ def read_excerpts(
     corpora: Iterable[Corpus | None], starts: Iterable[int], total: int,
     visits: Mapping[int, Callable[[Text], None]] | None = None,
 ) -> Excerpts:
-    """Return a function that reads excerpts of documents of `corpora`, in one pass a call.
+    """Make a function that reads excerpts of documents of `corpora`, in one pass for each call.
 
     Corpus i begins at position starts[i]; documents are below `total`. A text is cut as soon as it is read, so memory is a
-    batch of texts, and `EXCERPT` for each document. `visits` maps positions to functions that are called with the whole text
+    batch of texts and `EXCERPT` for each document. `visits` maps positions to functions that are called with the whole text
     in the same pass.
     """
     visits = visits or {}
@@ -266,7 +266,7 @@ def read_excerpts(
 
 
 def cluster_sizes(labels: Ints) -> Ints:
-    """Count the documents of every cluster of more than one, the representative included, by label."""
+    """Count the documents of every cluster of several, the representative included, by label."""
     return np.unique(labels[labels != np.arange(len(labels))], return_counts=True)[1] + 1
 
 

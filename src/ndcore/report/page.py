@@ -1,4 +1,4 @@
-"""Render a report as a page of HTML of bounded size."""
+"""Render a report as an HTML page of bounded size."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _part(part: Part, colour: int, total: int) -> str:
 
 
 def _in_order_of_colours(report: Report) -> list[str]:
-    """List the classes by their colours, absent ones too, so that a class has the same colour on every page."""
+    """List the classes in the order of their colours, absent ones too, so that each has the same colour on every page."""
     names = [part.name for part in report.parts]
     known = [names[0] if i == 0 and names else name for i, name in enumerate(MEANING)]
     return known + [name for name in names if name not in known]
@@ -176,7 +176,7 @@ def _cluster(number: int, cluster: ShownCluster, names: list[str], score: str | 
 
 
 def _members(cluster: ShownCluster, score: str | None) -> str:
-    """Render the members of a cluster, which unfold."""
+    """Render the members of a cluster, folded at first."""
     lines = "".join(
         f"<tr><td>{show_name(member.name)}</td><td>{show_text(member.verdict)}</td>"
         f'<td class="number">{show_resemblance(member)}</td>{_score(member)}</tr>'
@@ -194,15 +194,15 @@ def _members(cluster: ShownCluster, score: str | None) -> str:
 
 
 def _score(member: Member) -> str:
-    """Render the cell of a member's score, where it has one."""
+    """Render the cell of a member's score, if it has one."""
     return "" if member.score is None else f'<td class="number">{three_decimals(member.score)}</td>'
 
 
-# ---- what the drops cost
+# ---- the cost of the drops
 
 
 def _losses(losses: Losses, score: str | None) -> str:
-    """Render the review list: the dropped documents with most shingles that no kept document has."""
+    """Render the review list: the dropped documents with the most shingles that no kept document has."""
     if not losses.shingles:
         return '<p class="faint">Nothing: every shingle of a dropped document is in a kept one.</p>'
     shingles, documents = counted(losses.shingles, "shingle"), counted(losses.documents, "dropped document")
@@ -241,7 +241,7 @@ def _making(report: Report) -> str:
     return show_making(rows)
 
 
-VIEWS_BYTES = 2_500_000  # of all texts side by side
+VIEWS_BYTES = 2_500_000  # most bytes for all texts side by side
 
 
 def side_by_side(report: Report) -> str:
@@ -288,7 +288,7 @@ def _show_views(title: str, text: str, views: Sequence[str]) -> str:
 def _view(
     place: str, view: View, shingling: Shingling, size: int, score: str | None, back: tuple[str, str] | None
 ) -> str:
-    """Render two documents side by side, which unfold; `back` is the id and the name of where they are listed."""
+    """Render two documents side by side, folded at first; `back` is the id and the name of the table that lists them."""
     sides, member = (view.excerpt, view.view), view.member
     names = plain_name(view.name), plain_name(member.name)
 

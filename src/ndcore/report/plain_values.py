@@ -1,4 +1,4 @@
-"""Values of results as values of JSON."""
+"""Convert values of results to values of JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to what JSON can hold: dataclasses and named tuples to objects, arrays to lists, nan to null."""
+    """Convert a value for JSON: dataclasses and named tuples to objects, arrays to lists, nan to null."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (float, np.floating)):

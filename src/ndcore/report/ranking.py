@@ -1,4 +1,4 @@
-"""A page that ranks pairs of submissions, and lists groups of nearly equal ones."""
+"""Render a page that ranks pairs of submissions, and lists groups of nearly equal ones."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ndcore.report.elements import (
 )
 from ndcore.report.model import Figure, versions
 
-ROWS = 1000  # pairs on the page, the first
+ROWS = 1000  # pairs on the page, the highest ranked
 GROUPS = 200  # groups on the page, the largest
-MEMBERS = 50  # names of a group
+MEMBERS = 50  # names of a group that are shown
 
 
 class RankedPair(NamedTuple):
-    """A pair: names, shares of the fingerprints of each that both have, their number, and the page of both, if any."""
+    """A pair: its names, the share of each one's fingerprints that both have, their number, and the page of both, if any."""
 
     a: str
     b: str
@@ -34,7 +34,7 @@ class RankedPair(NamedTuple):
 
 
 class NearlyEqual(NamedTuple):
-    """A group: its documents, the first ones of them by name, the lowest resemblance to the first, the page of these two."""
+    """A group: its size, the names of its first documents, the lowest resemblance to the first, the page of both."""
 
     documents: int
     names: Sequence[str]
@@ -55,7 +55,7 @@ def ranking_page(
     notes : sequence of str
         Whole sentences that a reader should know.
     groups, pairs : sequence
-        The first `GROUPS` and `ROWS` of these are shown.
+        The first `GROUPS` groups and `ROWS` pairs are shown.
     grouped, ranked : int
         Numbers of all groups and pairs.
     parameters : sequence of (str, str)
@@ -72,7 +72,7 @@ def ranking_page(
 
 
 def _extent(shown: int, total: int) -> str:
-    """Say how many of all rows there are."""
+    """Say how many of all rows are shown."""
     return f"all {total:,}" if shown == total else f"the first {shown:,} of {total:,}"
 
 

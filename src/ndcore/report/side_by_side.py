@@ -6,7 +6,7 @@ from ndcore._types import Text
 from ndcore.alignment.passages import Passage, Passages
 from ndcore.alignment.rows import decoded, elided, escape_text, rows, spell_text, visible
 
-LONG = 1200  # characters of a shared passage from which its middle is folded away
+LONG = 1200  # characters of a shared passage beyond which its middle is folded
 LEGEND = (
     'A number marks a passage that both texts share, <span class="nd-sign nd-equal">=</span> an equal run too short to be a '
     'shared shingle, <span class="nd-sign nd-only">≠</span> a passage that the other text does not have at this place.'
@@ -28,8 +28,9 @@ def show_side_by_side(a: Text, b: Text, aligned: Passages, names: tuple[str, str
 
     Notes
     -----
-    All text is escaped. Shared passages have ids ``{prefix}a1``, ``{prefix}b1`` and are links to each other. `STYLE` and
-    `SCRIPT` of `ndcore.report.html` go with the table, once a page; without the script, passages do not light up together.
+    All text is escaped. Shared passages have the ids ``{prefix}a1``, ``{prefix}b1`` and link to each other. A page with
+    such tables needs `STYLE` and `SCRIPT` of `ndcore.report.html`, once; without the script, pairs of passages are not
+    highlighted together.
     """
     columns = (_Column(a, aligned.a, f"{prefix}a", f"{prefix}b", names[1]),
                _Column(b, aligned.b, f"{prefix}b", f"{prefix}a", names[0]))
@@ -50,7 +51,7 @@ def _show_box(content: str) -> str:
 
 
 class _Column:
-    """The cells of one text. Text between passages goes with the passage before it."""
+    """The cells of one text. Text between passages belongs to the passage before it."""
 
     def __init__(self, text: Text, passages: list[Passage], own: str, other: str, other_name: str) -> None:
         self.text, self.own, self.other, self.other_name = text, own, other, spell_text(other_name)
@@ -81,7 +82,7 @@ class _Column:
         )
 
     def _put_in_box(self, p: Passage, body: str) -> str:
-        """Put a passage in a box with the text around it."""
+        """Render a passage in a box with the text around it."""
         begin, end = self.around[p.first]
         before, after = visible(self.text[begin : p.start]).lstrip(), visible(self.text[p.end : end]).rstrip()
         return _show_box(_show_between(before) + body + _show_between(after))

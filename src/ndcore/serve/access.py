@@ -16,15 +16,15 @@ class TokenAccess:
     ----------
     tokens : TokenFile
     proxies : iterable of str
-        Addresses of trusted proxies, which speak TLS with clients and say so in the header X-Forwarded-Proto. With some,
-        requests from elsewhere are refused.
+        Addresses of trusted proxies, which speak TLS with clients and say so in the header X-Forwarded-Proto. If there are
+        any, requests from other addresses are refused.
     """
 
     def __init__(self, tokens: TokenFile, proxies: Iterable[str] = ()) -> None:
         self._tokens, self._proxies = tokens, frozenset(proxies)
 
     def check(self, scope: MutableMapping[str, Any], needed: str) -> str:
-        """Return the name of the token of a request. Raises Refused unless it may ask for a route of a scope."""
+        """Return the name of the token of a request. Raises Refused unless the token allows the scope `needed`."""
         given: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             given.setdefault(name.lower(), []).append(value.decode("latin-1"))

@@ -1,4 +1,4 @@
-"""The answers of the server: one dataclass a route, sent as JSON, or rendered as a page.
+"""The answers of the server: one dataclass for each route, sent as JSON or rendered as a page.
 
 The annotation of a field holds its description, from which `ndcore.serve.openapi` makes the OpenAPI document.
 """
@@ -104,7 +104,7 @@ class History:
 
 @dataclass(frozen=True)
 class Located:
-    """Lost and found: where the content of a key was seen last."""
+    """Where the content of a key was seen last, under this key or another one."""
 
     key: Annotated[Key, "key that was asked for"]
     located: Annotated[Key, "of the documents of its cluster, the one whose last version has the latest date"]
@@ -198,7 +198,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Removed:
-    """Pages that were forgotten."""
+    """The number of pages that were removed."""
 
     pages: Annotated[int, "how many"]
 
@@ -244,7 +244,7 @@ def encode(answer: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to JSON types, one level deep: `json.dumps` calls again for nested values."""
+    """Convert one level of a value to JSON types; the encoder calls this again for nested values."""
     if isinstance(value, Compared):
         return as_json(value.found)
     if isinstance(value, bytes):
@@ -254,7 +254,7 @@ def _plain(value: Any) -> Any:
     return plain(value)
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)  # making one takes as long as using it
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)  # slow to make
 
 
 @functools.cache
@@ -269,7 +269,7 @@ def _finite(value: Any) -> Any:
 
 
 def write_iso(date: Any) -> str | None:
-    """Return a date as ISO 8601 in UTC: microseconds since 1970, or a datetime; None for None, or a date out of range."""
+    """Format microseconds since 1970, or a datetime, as ISO 8601 in UTC; None for None or a date out of range."""
     if date is None:
         return None
     try:
@@ -294,7 +294,7 @@ class ServedSource(Protocol):
 
 
 def cut_page(entries: Sequence[T], asked: Asked, number: str = "page") -> tuple[list[T], ListPage]:
-    """Return the entries of the requested page, and its number and size."""
+    """Cut the requested page out of a list; return its entries, number and size."""
     page, size = asked.get(number, 1), asked["size"]
     part = list(entries[(page - 1) * size : page * size])
     return part, ListPage(page, size, len(entries), page * size < len(entries))

@@ -1,4 +1,4 @@
-"""The ASGI application: each route as a page and as JSON, behind the guard, answered on bounded threads."""
+"""The ASGI application: it answers each route as a page and as JSON, behind the guard, on a bounded number of threads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Limits:
 class Access(Protocol):
     """Who may ask for what.
 
-    check: returns the name of who asks; raises Refused unless a request may ask for a route of a scope.
+    check: return the name of the client; raise Refused unless its request may use routes of the scope `needed`.
     """
 
     def check(self, scope: MutableMapping[str, Any], needed: str) -> str: ...
@@ -78,11 +78,11 @@ def application(
     source : StoreSource or CollectionSource
     limits : Limits, optional
     hosts : iterable of str
-        Names of this computer that requests may name, beside localhost, 127.0.0.1 and [::1].
+        Names of this computer that the Host header may have, beside localhost, 127.0.0.1 and [::1].
     access : Access, optional
-        Asked before the body of a request is read. With it there are no pages, and programs ask from anywhere.
+        Checked before the body of a request is read. With it, only programs are served, from any address, and no pages.
     log : RequestLog, optional
-        Of a store that is written through the server.
+        The log of requests; only for a store that is written through the server.
     """
     limits = limits or Limits()
     work = WorkerThreads(limits.seconds)
@@ -118,19 +118,19 @@ def application(
 
 
 def _allow(request: Request, access: Access | None, scope: str) -> None:
-    """Raise Refused unless a request may ask for a route of a scope, and note who asks."""
+    """Check that a request may use routes of a scope, and note the client. Raises Refused otherwise."""
     if access is not None:
         note_of(request.scope).token = access.check(request.scope, scope)
 
 
 def _check_version(source: ServedSource, request: Request) -> None:
-    """Raise Refused where a client has another map of shards."""
+    """Raise Refused if the client has another version of the map of shards."""
     if isinstance(source, WrittenSource) and source.member is not None:
         source.member.check_version(request.headers.get(MAP_VERSION))
 
 
 def _check_words(source: ServedSource, route: Route, asked: dict[str, Any]) -> None:
-    """Raise Refused where a page of another shard is looked up. Normalises keys, which may take long."""
+    """Raise Refused if a request looks up a page of another shard. Slow for long keys, which are normalised."""
     if isinstance(source, WrittenSource) and source.member is not None and route.scope == READ:
         for name in ("key", "a", "b"):
             if name in asked:
@@ -141,7 +141,7 @@ def _make_endpoint(
     source: ServedSource, routes: dict[str, Route], as_page: bool, limits: Limits, work: WorkerThreads,
     access: Access | None,
 ) -> Callable[[Request], Any]:
-    """Make the endpoint of a page or of its JSON."""
+    """Make the endpoint that answers a route as a page or as JSON."""
     def shown(route: Route, answer: Any, asked: dict[str, Any]) -> bytes:
         return SHOW[route.name](answer, asked).encode("utf-8", "replace") if as_page else encode(answer)
 
@@ -179,7 +179,7 @@ def _make_endpoint(
 
 
 def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Access | None) -> Callable[[Request], Any]:
-    """Make the endpoint of a route whose body and answer are streams: of lines of JSON, or of Arrow."""
+    """Make the endpoint of a route whose body and answer are streams of JSON lines or of Arrow."""
     async def parts(request: Request, rows: ArrowRows | None) -> AsyncIterator[StreamPart]:
         read: AsyncIterator[list[Any]] = (
             read_lines(request.stream(), limits.text, limits.seconds) if rows is None else rows.parts())
@@ -220,7 +220,7 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
 
 
 class _LineAnswers:
-    """Encode answers as lines of JSON; where they end early, the last line says why."""
+    """Encode answers as JSON lines; if the stream ends early, the last line has the reason."""
 
     media_type = LINES[0]
 
@@ -235,13 +235,13 @@ class _LineAnswers:
 
 
 class _StreamedAnswers(Response):
-    """Answers that are sent as they come, and why they end early, if they do."""
+    """A response that sends answers as they are ready, and the reason if it ends early."""
 
     def __init__(self, route: Route, first: list[Any], others: AsyncIterator[list[Any]],
                  encoder: ArrowAnswers | _LineAnswers) -> None:
         self.status_code, self.background, self.body, self.media_type = 200, None, b"", encoder.media_type
         self.init_headers()
-        del self.raw_headers[0]  # the length, which nobody knows
+        del self.raw_headers[0]  # Content-Length: the length of a stream is not known
         self._route, self._first, self._others, self._encoder = route, first, others, encoder
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -264,11 +264,11 @@ class _StreamedAnswers(Response):
         await send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-# ---- requests without an answer
+# ---- requests that fail
 
 
 def _failing_well(name: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Any]:
-    """Refuse requests on which an endpoint fails."""
+    """Wrap an endpoint so that its unexpected errors become refusals."""
     async def answered(request: Request) -> Response:
         try:
             return await endpoint(request)
@@ -301,7 +301,7 @@ def _answer_problem(error: Refused, path: str, pages: bool) -> Response:
 
 
 def _problem_handlers(pages: bool) -> dict[Any, Callable[[Request, Any], Awaitable[Response]]]:
-    """Make what answers requests without an answer: as pages, where there are some, but for the paths of JSON."""
+    """Make the handlers of errors, which answer as pages if the server has pages, and as JSON under the paths of JSON."""
     words = {
         404: "there is no page of this name; keys are looked up by their value, not by a path",
         405: "the method {method:.20} is not accepted here",
@@ -315,7 +315,7 @@ def _problem_handlers(pages: bool) -> dict[Any, Callable[[Request, Any], Awaitab
         return _answer_problem(Refused(error.status_code, message, dict(error.headers or {})), request.scope["path"], pages)
 
     async def leave(request: Request, error: ClientDisconnect) -> Response:
-        return Response(status_code=400)  # the client has left while its request was read
+        return Response(status_code=400)  # the client disconnected while its request was read
 
     return {HTTPException: refuse_path, Refused: refuse, ClientDisconnect: leave}
 
@@ -331,8 +331,8 @@ class WorkerThreads:
     Parameters
     ----------
     seconds : float
-        A request that takes longer is refused. Its thread ends when its step does; as long as all threads are busy and the
-        queue is full, further requests are refused at once.
+        The time limit of a request. A request that takes longer is refused, and its thread is free when the function
+        returns. While all threads are busy and the queue is full, further requests are refused at once.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -352,7 +352,7 @@ class WorkerThreads:
         return await self.within(asyncio.wrap_future(future))
 
     async def within(self, work: Awaitable[T]) -> T:
-        """Await something for the time that a request may take. Raises Refused if it takes longer."""
+        """Await something within the time limit of a request. Raises Refused if it takes longer."""
         try:
             return await asyncio.wait_for(work, self.seconds)
         except TimeoutError:

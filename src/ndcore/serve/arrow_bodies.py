@@ -1,25 +1,25 @@
-"""Streams of Arrow: the pages of a request and their answers, a row each.
+"""Requests and answers as Arrow streams, with one row for each page.
 
 Columns of a request, in any order; other columns are refused:
 
-- key: string, large_string, binary, large_binary, or integers. Strings are str, and binary values are bytes, as keys and as
-  texts.
+- key: string, large_string, binary, large_binary, or integers. A string is a str and a binary value is bytes, as a key and
+as a text.
 - text: string, large_string, binary or large_binary.
 - date, optional: timestamp, which is in UTC where it has no zone, or string or large_string of ISO 8601. Null: now.
 - idempotency_key, optional: string or large_string. Null: none.
 
-Buffers are not compressed, and columns are not dictionaries. The buffers of a batch have at most as many bytes as a line of
-JSON, and a message has at most 1 MiB beside them. A batch that is not valid is refused as a whole; the pages of the batches
+Buffers must not be compressed, and columns must not be dictionaries. The buffers of a batch may have as many bytes as a
+line of JSON, and the metadata of a message 1 MiB. A batch that is not valid is refused as a whole; the pages of the batches
 before it are kept.
 
-The answer has the columns of `ndcore.serve.answers.PageDecision`, and the column error. Its keys have the type of the column
-key of the request, integers as int64; after lines of JSON, the type of the first key. The date is timestamp[us, UTC]. Where
-the answer ends early, its last row has an error only: the problem as JSON (RFC 9457). In all other rows the error is null. A
-key that the column cannot hold, because the store has keys of several types, ends the answer, and the pages of its part are
-kept; lines of JSON hold all keys.
+The answer has the columns of `ndcore.serve.answers.PageDecision`, and the column error. Its keys have the type of the
+column key of the request, where integers become int64. If the request was in JSON lines, they have the type of its first
+key. The date is timestamp[us, UTC]. If the answer ends early, its last row has only the error, as JSON (RFC 9457); the
+error is null in all other rows. A key that does not fit in the column, because the store has keys of several types, ends
+the answer, although the pages of its part are kept; JSON lines can hold all keys.
 
-No code of Arrow reads a message: its few fields are read here, with bounds checks, and buffers are slices of its body, which
-Arrow validates in full.
+Messages are not parsed by Arrow's own code: the few fields are read here, with bounds checks. Buffers are slices of the
+body, and Arrow validates the arrays made of them in full.
 
 References
 ----------
@@ -86,13 +86,13 @@ class RequestColumn:
 
     @property
     def sized(self) -> bool:
-        """Whether values have sizes of their own."""
+        """Whether values have variable length."""
         return self.type in (*STRINGS, *BINARIES)
 
 
 @dataclass(frozen=True)
 class ArrowMessage:
-    """A message: its kind, its metadata, the place of its header in them, and the size of its body."""
+    """A message: its kind, its metadata, the position of the header in the metadata, and the size of its body in bytes."""
 
     kind: int
     metadata: Flatbuffer
@@ -107,9 +107,9 @@ class ArrowRows:
     ----------
     chunks : async iterable of bytes
     most : int
-        Bytes of a text.
+        The largest text, in bytes.
     seconds : float
-        In which each message must have come as a whole. The time in which the part before is answered does not count.
+        The time in which each message must arrive completely. The time spent answering the previous part does not count.
 
     Attributes
     ----------
@@ -129,14 +129,14 @@ class ArrowRows:
         self.key: RequestColumn | None = None
 
     async def parts(self) -> AsyncIterator[list[Row]]:
-        """Yield the rows, as names and values, in parts: at most `PART` rows of a batch.
+        """Yield the rows, as mappings of names to values, in parts of at most `PART` rows of one batch.
 
-        Memory is reserved for bytes that have come, and for no message that is too large.
+        Memory is allocated only for bytes that have arrived; a message that announces too many is refused.
 
         Raises
         ------
         Refused
-            A message is damaged, too large or compressed, does not come in time, or has columns or values that are not
+            A message is damaged, too large or compressed, does not arrive in time, or has columns or values that are not
             accepted.
         """
         columns: list[RequestColumn] = []
@@ -159,7 +159,7 @@ class ArrowRows:
                 yield await asyncio.to_thread(_list_rows, columns, batch, start)
 
     async def _read_message(self) -> ArrowMessage | None:
-        """Read a message up to its body; None at the end of the stream."""
+        """Read the head of the next message; None at the end of the stream."""
         self._end = asyncio.get_running_loop().time() + self._seconds
         head = await self._take(_HEAD.size, may_end=True)
         if not head:
@@ -182,7 +182,7 @@ class ArrowRows:
         return message
 
     async def _take(self, size: int, *, may_end: bool = False) -> bytearray:
-        """Return the next bytes of the body: `size` of them, or none where it ends and may."""
+        """Return the next `size` bytes of the body; no bytes at its end, if `may_end`."""
         taken, late = bytearray(), f"it did not come in {self._seconds:g} seconds; send whole messages"
         while len(taken) < size:
             if not self._rest:
@@ -204,7 +204,7 @@ class ArrowAnswers:
     Parameters
     ----------
     rows : ArrowRows or None
-        The request, where it is in Arrow.
+        The request, if it is in Arrow.
 
     Raises
     ------
@@ -225,7 +225,7 @@ class ArrowAnswers:
         Raises
         ------
         Refused
-            A key is of another type than the column of keys.
+            A key does not have the type of the column of keys.
         """
         self._choose_types(type(answers[0].key))
         values: dict[str, list[Any]] = {field.name: [getattr(answer, field.name) for answer in answers]
@@ -236,7 +236,7 @@ class ArrowAnswers:
         return self._begin() + self._encode_batch(values, len(answers))
 
     def encode_problem(self, problem: Mapping[str, Any]) -> bytes:
-        """Encode the problem for which answers end early."""
+        """Encode the problem that ends the answers early."""
         return self._begin() + self._encode_batch({"error": [to_json(problem).decode()]}, 1)
 
     def finish(self) -> bytes:
@@ -244,7 +244,7 @@ class ArrowAnswers:
         return self._begin() + _END
 
     def _begin(self) -> bytes:
-        """Return the schema, the first time."""
+        """Return the bytes of the schema on the first call, then none."""
         if self._begun:
             return b""
         self._begun = True
@@ -252,7 +252,7 @@ class ArrowAnswers:
         return bytes(self._schema.serialize())
 
     def _choose_types(self, kind: type) -> None:
-        """Choose the types of the columns, the first time. kind: of a key of a request in lines of JSON."""
+        """Choose the types of the columns on the first call. kind: the type of the keys, if the request is in JSON lines."""
         if self._schema is not None:
             return
         named = {str: "string", bytes: "binary", int: "int64"}[kind]
@@ -267,7 +267,7 @@ class ArrowAnswers:
         })
 
     def _check_keys(self, keys: Sequence[Key | None]) -> None:
-        """Raise Refused where the column of keys cannot hold a key."""
+        """Raise Refused if a key does not fit in the column of keys."""
         column = str(self._schema.field("key").type)
         kind = str if column in STRINGS else bytes if column in BINARIES else int
         for key in keys:
@@ -276,14 +276,14 @@ class ArrowAnswers:
                                    f"header Accept: {LINES[0]} for lines of JSON, where keys are of any type")
 
     def _encode_batch(self, values: Mapping[str, list[Any]], count: int) -> bytes:
-        """Encode rows; columns without values are null."""
+        """Encode a record batch of `count` rows; columns without values are null."""
         arrays = [self._pa.array(values.get(field.name, [None] * count), field.type, from_pandas=True)  # nan: null
                   for field in self._schema]
         return bytes(self._pa.record_batch(arrays, schema=self._schema).serialize())
 
 
 def import_arrow() -> Any:
-    """Import pyarrow. Raises Refused where it is not installed."""
+    """Import pyarrow. Raises Refused if it is not installed."""
     try:
         return imported("pyarrow", f"{ARROW} on the server")
     except ImportError as error:
@@ -291,7 +291,7 @@ def import_arrow() -> Any:
 
 
 def parse_message(metadata: bytes) -> ArrowMessage:
-    """Parse the metadata of a message. Raises Refused where they are damaged, or of an older version of Arrow."""
+    """Parse the metadata of a message. Raises Refused if they are damaged or of an older version of Arrow."""
     try:
         flat = Flatbuffer(metadata)
         version, kind = flat.value(flat.root, 0, "<h"), flat.value(flat.root, 1, "<B")
@@ -306,7 +306,7 @@ def parse_message(metadata: bytes) -> ArrowMessage:
 
 
 def read_schema(message: ArrowMessage) -> list[RequestColumn]:
-    """Return the columns of a request, in the order of its schema. Raises Refused where they are not as `COLUMNS` says."""
+    """Read the columns of a request, in the order of its schema. Raises Refused unless `COLUMNS` accepts them."""
     flat, found = message.metadata, dict[str, RequestColumn]()
     if message.kind != _SCHEMA or not message.header:
         raise Refused(400, "it is not a schema; a stream of Arrow begins with its schema")
@@ -345,12 +345,12 @@ def _read_type(flat: Flatbuffer, field: int) -> str:
 
 
 def read_batch(pa: Any, columns: Sequence[RequestColumn], message: ArrowMessage, body: bytearray) -> dict[str, Any]:
-    """Return the columns of a record batch as arrays of Arrow; timestamps as int64.
+    """Read the columns of a record batch as Arrow arrays, timestamps as int64.
 
     Raises
     ------
     Refused
-        It is compressed, an array points out of its body, a text is not UTF-8, a key or text is null, or a date is not
+        It is compressed, an array reaches beyond the body, a text is not UTF-8, a key or text is null, or a date is not
         between the years 1 and 9999.
     """
     flat, batch = message.metadata, message.header
@@ -387,9 +387,9 @@ def _slice(body: Any, column: RequestColumn, start: int, size: int) -> Any:
 
 def _make_array(pa: Any, column: RequestColumn, rows: int, nulls: int, buffers: Sequence[Any]) -> Any:
     """Make an array, and validate it."""
-    kept = [buffers[0] if buffers[0].size else None, *buffers[1:]]  # the first one says which values are null
+    with_validity = [buffers[0] if buffers[0].size else None, *buffers[1:]]  # buffer 0: the validity bitmap
     try:
-        array = pa.Array.from_buffers(_find_type(pa, column.type), rows, kept, nulls)
+        array = pa.Array.from_buffers(_find_type(pa, column.type), rows, with_validity, nulls)
         array.validate(full=True)
     except (pa.ArrowException, OverflowError) as error:
         raise _damaged(f"the column {column.name}: {get_first_line(error)}") from None
@@ -414,13 +414,13 @@ def _check_dates(column: RequestColumn, dates: Any) -> None:
 
 
 def _read_date(column: RequestColumn, date: int) -> dt.datetime:
-    """Return a number of a column of timestamps as a date, in whole microseconds. OverflowError where there is none."""
+    """Convert a number of a timestamp column to a date in whole microseconds. Raises OverflowError if it is out of range."""
     unit = TIMESTAMPS.index(column.type)
     return _EPOCH + dt.timedelta(microseconds=date * 1_000_000 // 1000**unit)
 
 
 def _list_rows(columns: Sequence[RequestColumn], batch: Mapping[str, Any], start: int) -> list[Row]:
-    """Return the rows of a part as names and values."""
+    """List the rows of a part as mappings of names to values."""
     values: list[list[Any]] = []
     for column in columns:
         listed = batch[column.name].slice(start, PART).to_pylist()
@@ -432,7 +432,7 @@ def _list_rows(columns: Sequence[RequestColumn], batch: Mapping[str, Any], start
 
 
 def _is_utf8(key: Key) -> bool:
-    """Tell whether a key can be written as UTF-8, where it is a str."""
+    """Tell whether a key is encodable as UTF-8; a key that is not a str always is."""
     return not isinstance(key, str) or key.encode("utf-8", "replace").decode() == key
 
 

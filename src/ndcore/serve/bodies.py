@@ -1,4 +1,4 @@
-"""The values of a request: from the query of its address, a form, JSON, or a plain text."""
+"""Read the values of a request from the query of its address, a form, JSON, or a plain text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ndcore.text.inputs import as_bytes
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 LINES = ("application/x-ndjson", "application/jsonl")
 ARROW = "application/vnd.apache.arrow.stream"
-PART = 64  # pages of a stream that are decided on together
+PART = 64  # pages of a stream that are decided together
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
-OTHER = 1 << 20  # bytes of the other values
+OTHER = 1 << 20  # bytes allowed for all other values of a body
 MOST_FIELDS = 32
 
 
@@ -29,16 +29,17 @@ async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: in
     ----------
     chunks : async iterable of bytes
     declared : str or None
-        The header Content-Length.
+        The value of the header Content-Length.
     most : int
-        Bytes of a text.
+        The largest text, in bytes.
     seconds : float
-        In which it must have come.
+        The time in which the body must arrive.
 
     Raises
     ------
     Refused
-        It is longer than a text of `most` bytes with escapes can be, whatever length was declared, or does not come in time.
+        The body is longer than an escaped text of `most` bytes can be, even if less was declared, or does not arrive in
+        time.
     """
     limit, incoming = ESCAPED * most + OTHER, aiter(chunks)
     end, late = asyncio.get_running_loop().time() + seconds, f"the body did not come in {seconds:g} seconds"
@@ -56,20 +57,20 @@ async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: in
 
 
 async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) -> AsyncIterator[list[bytes]]:
-    """Read the lines of a stream, in parts: those that have come, at most `PART` of them.
+    """Read the lines of a stream, in parts of the lines that have arrived, at most `PART`.
 
     Parameters
     ----------
     chunks : async iterable of bytes
     most : int
-        Bytes of a text.
+        The largest text, in bytes.
     seconds : float
-        In which each line must have come as a whole. The time in which the part before is answered does not count.
+        The time in which each line must arrive completely. The time spent answering the previous part does not count.
 
     Raises
     ------
     Refused
-        A line is longer than a text of `most` bytes with escapes can be, or does not come in time.
+        A line is longer than an escaped text of `most` bytes can be, or does not arrive in time.
     """
     limit, clock = ESCAPED * most + OTHER, asyncio.get_running_loop().time
     too_large = Refused(413, f"a line of the stream has more than {limit:,} bytes; a text has at most {most:,}: send a "
@@ -95,12 +96,12 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
 
 
 async def next_chunk(chunks: AsyncIterator[bytes], end: float, late: str) -> bytes | None:
-    """Return the bytes of a body that come next; None at its end.
+    """Await the next bytes of a body; None at its end.
 
     Raises
     ------
     Refused
-        They have not come when the clock of the event loop says `end`; with the message `late`.
+        They have not arrived when the clock of the event loop reaches `end`; the message is `late`.
     """
     try:
         async with asyncio.timeout_at(end):
@@ -110,13 +111,13 @@ async def next_chunk(chunks: AsyncIterator[bytes], end: float, late: str) -> byt
 
 
 def check_coding(coding: str | None) -> None:
-    """Raise Refused where a body is compressed: its size would not be known before it is there."""
+    """Raise Refused if a body is compressed: its size would be unknown until it is decompressed."""
     if coding is not None and coding.strip().lower() not in ("", "identity"):
         raise Refused(415, f"the Content-Encoding is {coding!r:.80}; send bodies as they are")
 
 
 def is_arrow(content_type: str) -> bool:
-    """Tell whether a stream is in Arrow, or in lines of JSON. Raises Refused where it is something else."""
+    """Tell whether a stream is Arrow rather than JSON lines. Raises Refused if it is neither."""
     kind = _bare(content_type)
     if kind not in (*LINES, ARROW):
         raise Refused(415, f"the Content-Type is {content_type!r:.80}; accepted: {', '.join((*LINES, ARROW))}")
@@ -124,18 +125,18 @@ def is_arrow(content_type: str) -> bool:
 
 
 def wants_arrow(accept: str, sent: bool) -> bool:
-    """Tell whether the answer to a stream is in Arrow. accept: the header Accept; sent: whether the stream is in Arrow."""
+    """Tell whether the answer to a stream shall be Arrow. accept: the header Accept; sent: whether the stream is Arrow."""
     kinds = {_bare(kind) for kind in accept.split(",")} - {""}
     return ARROW in kinds or (sent and kinds <= {"*/*"})
 
 
 def _bare(kind: str) -> str:
-    """Return a type of content without its parameters."""
+    """Strip the parameters from a media type."""
     return kind.partition(";")[0].strip().lower()
 
 
 def parse_query(query: bytes) -> list[tuple[str, Any]]:
-    """Parse a query or a form. Raises Refused where it is not UTF-8, or has too many values."""
+    """Parse a query or a form. Raises Refused if it is not UTF-8 or has too many values."""
     try:
         return list(parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="surrogatepass",
                               max_num_fields=MOST_FIELDS))
@@ -148,7 +149,7 @@ def parse_query(query: bytes) -> list[tuple[str, Any]]:
 def parse_body(route: Route, content_type: str, body: bytes, from_page: bool) -> list[tuple[str, Any]]:
     """Parse the body of a request by its Content-Type.
 
-    Forms of pages write ends of lines as CR LF: they become LF. Other bodies are taken to the byte.
+    Browsers send line ends of forms as CR LF; they become LF. Other bodies are not changed.
     """
     kind = _bare(content_type)
     if kind == FORM:
@@ -168,7 +169,7 @@ def _parse_json(body: bytes) -> list[tuple[str, Any]]:
 
 
 def parse_object(content: bytes, what: str) -> list[tuple[str, Any]]:
-    """Parse an object of JSON. Raises Refused where it is none, or names a value twice."""
+    """Parse a JSON object. Raises Refused if the content is not one, or if a name is repeated."""
     try:
         values = _JSON.decode(content.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:
@@ -179,7 +180,7 @@ def parse_object(content: bytes, what: str) -> list[tuple[str, Any]]:
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON. ValueError where a name is there twice."""
+    """Make a dict of the members of a JSON object. Raises ValueError if a name is repeated."""
     made = dict(pairs)
     if len(made) < len(pairs):
         seen: set[str] = set()
@@ -192,7 +193,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_refuse_repeats)
 
 
 def check_texts(values: dict[str, Any], most: int) -> None:
-    """Raise Refused where a text has more than `most` bytes."""
+    """Raise Refused if a text has more than `most` bytes."""
     for name, value in values.items():
         if name.startswith("text") and isinstance(value, (str, bytes)):
             size = len(as_bytes(value))

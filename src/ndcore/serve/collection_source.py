@@ -32,7 +32,7 @@ class CollectionSource:
     ----------
     collection : Collection
     name : str
-        What pages call it.
+        Its name on pages.
     """
 
     kind = "collection"
@@ -83,7 +83,7 @@ class CollectionSource:
                          for own in members], page)
 
     def _find(self, asked: Asked) -> tuple[Key, int]:
-        """Find the first document whose id a word may denote. Return both; raise Refused if there is none."""
+        """Find the first document whose id a value of a request may denote. Raises Refused if there is none."""
         for key in read_keys(asked["key"], asked.get("kind")):
             try:
                 return key, int(self._collection.names.positions(key)[0])

@@ -1,7 +1,7 @@
-"""The numbers of a server that writes: what it decided and answered, and how long that took.
+"""Counters of a server that writes: decisions, requests, and how long they took.
 
-Counting costs less than a microsecond. One thread counts decisions, and another one requests, so no lock is needed. What
-reads the numbers meanwhile may miss the last ones.
+Counting costs less than a microsecond. Decisions are counted by one thread and requests by another, so no lock is needed. A
+reader may miss the latest counts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ DOCUMENTS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Buckets:
-    """How many values were up to each of some bounds.
+    """A histogram: for each bound, the number of values up to it.
 
     Parameters
     ----------
     bounds : sequence of float
-        Ascending. Values above the last one are counted too.
+        The upper bounds, ascending. Values above the last bound are counted too.
     """
 
     def __init__(self, bounds: Sequence[float]) -> None:
@@ -34,7 +34,7 @@ class Buckets:
         self._sum += value
 
     def cumulated(self) -> tuple[list[tuple[float, int]], float]:
-        """Return each bound with the number of values up to it, infinity last, and the sum of all values."""
+        """Return each bound, infinity last, with the number of values up to it; and the sum of all values."""
         counts, total = list(self._counts), self._sum
         found, up_to = [], 0
         for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
@@ -44,18 +44,18 @@ class Buckets:
 
 
 class ServerCounts:
-    """All numbers that a server counts itself, since it was started.
+    """All counters of a server since its start.
 
     Attributes
     ----------
     decisions : dict
-        By verdict: pages that were decided on and are on disk. Answers that were given before are not among them.
+        By verdict: pages that were decided and are on disk, without repeated answers.
     repeated : int
-        Answers that were given before.
+        Requests whose idempotency key had been answered before.
     measured : Buckets
-        Documents against which a page was measured.
+        Documents with which each page was compared.
     deciding : dict
-        By "single" or "streamed": seconds from the queue to the answer, of a page alone or of a part of a stream.
+        By "single" or "streamed": seconds from queueing to the answer, for a single page or a part of a stream.
     requests : dict
         By (route, status): seconds to answer a request.
     """
@@ -68,7 +68,7 @@ class ServerCounts:
         self.requests: dict[tuple[str, int], Buckets] = {}
 
     def count_decisions(self, answers: Sequence[RequestAnswer], seconds: float, *, streamed: bool) -> None:
-        """Count the answers to pages that waited together, and the time from the queue to these answers."""
+        """Count the answers of one job, and the time since it was queued."""
         self.deciding["streamed" if streamed else "single"].add(seconds)
         for answer in answers:
             if answer.repeated:
@@ -78,7 +78,7 @@ class ServerCounts:
                 self.measured.add(answer.measured)
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
-        """Count a request, and the time until its answer had ended."""
+        """Count a request, and the time until its answer was sent."""
         buckets = self.requests.get((route, status))
         if buckets is None:
             buckets = self.requests[route, status] = Buckets(SECONDS)

@@ -1,7 +1,7 @@
-"""Decide on the pages of all requests, in turn, on one thread; another one puts them on disk, as many as wait together.
+"""Decide the pages of all requests, one job after another, on one thread; another thread syncs them to disk in groups.
 
-A page that comes alone goes before the pages of streams, so it waits for at most one part of a stream. While pages are put
-on disk, the next ones are decided. Of the parts of streams, two are put on disk together where more of them wait.
+Single pages go before the pages of streams, so a single page waits for at most one part of a stream. While pages are synced
+to disk, the next ones are decided. Two parts of streams are synced together if more of them wait.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ MOST_WAITING = 4096  # pages
 
 
 class WaitingJob(NamedTuple):
-    """Pages that wait together.
+    """A job in the queue: pages that are decided together.
 
-    prepare: returns them; pages: how many; came: when, as of `time.perf_counter`; decided: gets the number of answers when
-    they are decided on, so that the pages behind them in a stream may be; answered: gets the answers when they are on disk.
+    prepare: returns the pages; pages: their number; came: the time of `time.perf_counter` when they were queued; decided: a
+    future of the number of answers, done when the pages are decided, so that the next part of the stream may be queued;
+    answered: a future of the answers, done when the pages are on disk.
     """
 
     prepare: Callable[[], Pages]
@@ -39,25 +40,26 @@ class WaitingJob(NamedTuple):
 
 
 class Decider:
-    """The two threads.
+    """The queue of jobs and its two threads.
 
     Parameters
     ----------
     store : Store
         Open for writing.
     decide : callable
-        From pages to answers, as `Store.decide_requests`.
+        Returns the answers to pages, like `Store.decide_requests`.
 
     Attributes
     ----------
     counts : ServerCounts
-        Answers are counted before they are given.
+        Counts each answer before it is given.
     """
 
     def __init__(self, store: Store, decide: Callable[[Pages], list[RequestAnswer]]) -> None:
         self._store, self._decide_pages, self.counts = store, decide, ServerCounts()
         lock = threading.Lock()
-        self._coming, self._leaving = threading.Condition(lock), threading.Condition(lock)  # each wakes one thread only
+        # Two conditions of one lock, so that each notification wakes one thread only.
+        self._coming, self._leaving = threading.Condition(lock), threading.Condition(lock)
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
         self._written: deque[tuple[WaitingJob, list[RequestAnswer]]] = deque()
@@ -69,14 +71,14 @@ class Decider:
             thread.start()
 
     def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> WaitingJob:
-        """Let pages be decided on. What is returned gets their answers, as of `Store.decide_requests`.
+        """Queue pages to be decided, and return the job, whose futures get their answers.
 
         Parameters
         ----------
         prepare : callable
-            Returns the pages. Those of streams were prepared before, on other threads.
+            Returns the pages. Pages of streams have been prepared before, on other threads.
         count : int
-            How many pages.
+            The number of pages.
         streamed : bool
 
         Raises
@@ -86,7 +88,7 @@ class Decider:
         """
         job = WaitingJob(prepare, count, streamed, time.perf_counter(), Future(), Future())
         for future in (job.decided, job.answered):
-            future.set_running_or_notify_cancel()  # who waits may leave, and the pages are decided on all the same
+            future.set_running_or_notify_cancel()  # not cancellable: the pages are decided even if the client disconnects
         with self._coming:
             if self._closed:
                 raise Refused(503, "the server stops; ask the one that follows it", {"retry-after": "5"})
@@ -100,11 +102,11 @@ class Decider:
 
     @property
     def crowded(self) -> bool:
-        """Whether a part of a stream that comes now may be refused, since too many pages wait."""
+        """Whether too many pages wait, so that a part of a stream may be refused now."""
         return self.waiting + PART > MOST_WAITING
 
     def close(self) -> None:
-        """Answer what waits, then end the threads."""
+        """Answer all queued jobs, then stop the threads."""
         with self._coming:
             self._closed = True
             self._coming.notify()
@@ -112,7 +114,7 @@ class Decider:
             thread.join()
 
     def _decide(self) -> None:
-        """Decide on the pages of one job after the other."""
+        """Decide the pages of one job after another."""
         while True:
             with self._coming:
                 self._coming.wait_for(lambda: self._single or self._streamed or self._closed)
@@ -125,7 +127,7 @@ class Decider:
             answers: list[RequestAnswer] | None = None
             try:
                 answers = self._decide_pages(job.prepare())
-            except BaseException as error:  # it belongs to who waits
+            except BaseException as error:  # raised where the job is awaited
                 job.decided.set_exception(error)
                 job.answered.set_exception(error)
             with self._leaving:
@@ -138,17 +140,16 @@ class Decider:
                 job.decided.set_result(len(answers))
 
     def _is_due(self) -> bool:
-        """Tell whether what was decided goes to disk now.
+        """Tell whether the decided pages shall be synced now.
 
-        A part of a stream waits for the job behind it, if there is one, so that the disk is free more often for pages that
-        come alone.
+        A part of a stream waits for the next job, if there is one: fewer syncs leave the disk free for single pages.
         """
         follows = self._deciding or self._single or self._streamed
         alone = len(self._written) == 1 and self._written[0][0].streamed
         return self._decided or (bool(self._written) and not (alone and follows))
 
     def _sync(self) -> None:
-        """Put on disk what was decided, and answer it."""
+        """Sync the decided pages to disk, then give their answers."""
         while True:
             with self._leaving:
                 self._leaving.wait_for(self._is_due)

@@ -1,8 +1,8 @@
-"""The guard before all routes: requests of other hosts and other sites are refused, and every answer has safe headers.
+"""The guard before all routes: it refuses requests for other hosts or from other sites, and adds headers to every answer.
 
-A page of any site can ask a server on the reader's computer, and by DNS rebinding under a name of its own, so that the
-browser lets it read the answers. Hence the Host of a request must name this computer, and the Origin and Sec-Fetch-Site of
-browsers must name this server.
+A page of any site can send requests to a server on the reader's computer. By DNS rebinding it can do so under a name of its
+own, and then the browser lets it read the answers. Hence the Host of a request must name this computer, and the Origin and
+Sec-Fetch-Site of browsers must name this server.
 https://www.w3.org/TR/fetch-metadata/, https://owasp.org/www-community/attacks/csrf
 """
 
@@ -39,9 +39,10 @@ class Guard:
     ----------
     app : ASGI application
     refuse : callable
-        From a scope and Refused to the ASGI application that says so.
+        Makes, of a scope and a Refused, the ASGI application that answers with the refusal.
     hosts : iterable of str, or None
-        Names of the computer that are accepted beside localhost. None: programs ask, under any name, and no browser.
+        Names of the computer that are accepted beside localhost. None: any name is accepted, but only from programs, not
+        from browsers.
     """
 
     def __init__(self, app: App, refuse: Callable[[Any, Refused], App], hosts: Iterable[str] | None = ()) -> None:
@@ -90,14 +91,14 @@ def check_request(headers: Iterable[tuple[bytes, bytes]], hosts: Iterable[str]) 
 
 
 def check_program(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Raise Refused where a request comes from a browser: programs send no Origin."""
+    """Raise Refused if a request comes from a browser, which shows by the header Origin."""
     if any(name.lower() in (b"origin", b"sec-fetch-site") for name, _ in headers):
         raise Refused(403, "the request comes from a browser; this server answers programs only, and ndcore serve without "
                            "--write has pages")
 
 
 def read_host(host: str) -> str:
-    """Return the name in a header Host, without its port, in lower case; empty where it is not well-formed."""
+    """Return the host name of a Host header in lower case, without the port; empty if the header is not well-formed."""
     name, colon, port = host.rpartition(":")
     if host.endswith("]") or not colon:
         name, port = host, "0"
@@ -105,7 +106,7 @@ def read_host(host: str) -> str:
 
 
 def _add_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Add the headers that every answer has; a page has brought its own policy."""
+    """Add the headers of every answer; a page keeps its own Content-Security-Policy."""
     completed = list(headers)
     names = {name.lower() for name, _ in completed}
     for name, value in (*HEADERS, ("content-security-policy", NOTHING)):

@@ -1,7 +1,7 @@
-"""The page on which people judge pairs: it is the one page of ndcore that writes, so it asks for a secret.
+"""The page on which people judge pairs. It is the only page of ndcore that writes, so it needs a secret.
 
-The address has a secret that is good for one request: it is exchanged for a cookie that scripts cannot read and that no
-other site's requests carry. A request that writes must also say that it comes from a page of this server (Origin).
+The address has a secret that can be used once: it is exchanged for a cookie that scripts cannot read and that the requests
+of other sites do not carry. A request that writes must also say that it comes from a page of this server (Origin).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ndcore.serve.refusal import Refused
 from ndcore.text.shingling import Shingling
 
 COOKIE = "ndcore-judge"
-PAGE_BYTES, SHOWN = 2_000_000, 100_000  # of the two texts; characters of each
+PAGE_BYTES, SHOWN = 2_000_000, 100_000  # bytes of the page for both texts; characters of each text
 MOST_BODY = 64 << 10
 SECONDS = 60.0
 LABELS = (("same", "1", "Same"), ("different", "2", "Different"), ("skip", "3", "Skip"))
@@ -59,22 +59,22 @@ POLICY = content_policy(STYLES, SCRIPT, True) + "; frame-ancestors 'none'"
 
 
 class Judging(Protocol):
-    """A session of `ndcore.judge`, as far as its page needs it."""
+    """The part of a session of `ndcore.judge` that its page needs."""
 
     def next(self, person: str = "") -> Any:
         """Return the pair that a person is to judge next, or None."""
 
     def answer(self, label: str, note: str = "", person: str = "", number: int | None = None) -> Any:
-        """Take an answer."""
+        """Record an answer."""
 
     def undo(self, person: str = "") -> Any:
         """Take back a person's last answer."""
 
     def findings(self) -> Any:
-        """Return what the answers say."""
+        """Return the estimates from all answers."""
 
     def save(self) -> Any:
-        """Write evidence and settings."""
+        """Write the evidence and the settings to disk."""
 
 
 def judging_application(session: Judging, secret: str, hosts: Iterable[str] = ()) -> App:
@@ -84,7 +84,7 @@ def judging_application(session: Judging, secret: str, hosts: Iterable[str] = ()
     ----------
     session : Judging
     secret : str
-        Of the address ``/?secret=…``; the first request that has it gets the cookie.
+        The secret of the address ``/?secret=…``; the first request that has it gets the cookie.
     hosts : iterable of str
         As in `ndcore.serve.app.application`.
     """
@@ -96,7 +96,7 @@ def judging_application(session: Judging, secret: str, hosts: Iterable[str] = ()
 
 
 class _Judge:
-    """Answers requests; one at a time asks the session."""
+    """The endpoints. They use the session one at a time."""
 
     def __init__(self, session: Judging, secret: str) -> None:
         self.session, self._secret = session, secret
@@ -104,7 +104,7 @@ class _Judge:
         self._work, self._one = WorkerThreads(SECONDS), threading.Lock()
 
     async def show(self, request: Request) -> Response:
-        """Show the pair that waits, or exchange the secret."""
+        """Show the next pair, or exchange the secret for the cookie."""
         given = dict(parse_query(request.scope["query_string"]))
         if "secret" in given and not self._has_cookie(request):
             return self._exchange(str(given["secret"]))
@@ -115,7 +115,7 @@ class _Judge:
         return _page(await self._alone(lambda: judging_page(self.session, person)))
 
     async def answer(self, request: Request) -> Response:
-        """Take an answer, and show the next pair."""
+        """Record an answer, and show the next pair."""
         form, person = await self._form(request)
         number = form.get("number", "")
         if not (number.isascii() and number.isdigit() and len(number) < 10):
@@ -125,7 +125,7 @@ class _Judge:
         return _redirect(person)
 
     async def undo(self, request: Request) -> Response:
-        """Take back the last answer, and show its pair."""
+        """Take back the last answer, and show its pair again."""
         _, person = await self._form(request)
         await self._alone(lambda: self.session.undo(person))
         return _redirect(person)
@@ -133,7 +133,7 @@ class _Judge:
     async def _form(self, request: Request) -> tuple[dict[str, str], str]:
         """Check a request that writes, and read its form."""
         self._check(request)
-        if not request.headers.get("origin"):  # the guard has compared it, where there is one
+        if not request.headers.get("origin"):  # where there is one, the guard has compared it
             raise Refused(403, "the request does not say which site it comes from (Origin); answer on the page of this "
                                "server")
         declared = request.headers.get("content-length")
@@ -142,7 +142,7 @@ class _Judge:
         return form, form.get("person", "")
 
     async def _alone(self, work: Callable[[], Any]) -> Any:
-        """Run on a thread, while no other request asks the session."""
+        """Run on a thread, while no other request uses the session."""
         def alone() -> Any:
             with self._one:
                 return work()
@@ -161,7 +161,7 @@ class _Judge:
                                "was opened first; open that address, or start ndcore judge again")
 
     def _exchange(self, given: str) -> Response:
-        """Exchange the secret, once, for the cookie."""
+        """Exchange the secret for the cookie; this works once."""
         if not self._secret or not hmac.compare_digest(given.encode("utf-8", "replace"), self._secret.encode()):
             raise Refused(403, "the secret of this address is wrong, or another browser has used it; start ndcore judge "
                                "again")
@@ -194,7 +194,7 @@ async def _refused(request: Request, error: Refused) -> Response:
 
 
 def judging_page(session: Judging, person: str) -> str:
-    """Render the pair that a person is to judge, and what all answers say so far."""
+    """Render the pair that a person is to judge, and the estimates so far."""
     question = session.next(person)
     who = f'<input type="hidden" name="person" value="{html.escape(person)}">'
     undo = f'<form class="undo" action="/undo" method="post">{who}<button data-key="u">Undo <kbd>u</kbd></button></form>'

@@ -1,6 +1,6 @@
-"""Keys of documents in addresses, in JSON and on pages.
+"""Read and write keys of documents in addresses, in JSON and on pages.
 
-A key is in the query of an address, never in its path: it is looked up, and never names a file.
+A key is in the query of an address and never in its path. It is only looked up; it never names a file.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from ndcore.store.keys import key_of_json
 Key: TypeAlias = str | int | bytes
 
 KINDS = ("str", "int", "bytes")
-MOST_ADDRESS = 200_000  # characters of an address that servers and browsers take
+MOST_ADDRESS = 200_000  # characters; servers and browsers accept addresses of this length
 
 
 def read_keys(word: Any, kind: str | None = None) -> list[Key]:
-    """Return the keys that a word of a request may denote.
+    """Return the keys that a value of a request may denote, the likeliest first.
 
     Parameters
     ----------
     word : str, int or mapping
-        A mapping is of JSON: {"bytes": "6b6579"}, in hexadecimal.
+        A mapping is the JSON form of bytes: {"bytes": "6b6579"}, in hexadecimal.
     kind : "str", "int" or "bytes", optional
-        None: a str, or else the int that it writes. Bytes are written in hexadecimal.
+        None: the str, or else the int of these digits. Bytes are written in hexadecimal.
 
     Raises
     ------
@@ -52,12 +52,12 @@ def read_keys(word: Any, kind: str | None = None) -> list[Key]:
 
 
 def name_of(key: Key) -> str:
-    """Return a key as it is shown to people; bytes as UTF-8, with escapes."""
+    """Write a key for people; bytes as UTF-8 with escapes."""
     return key.decode("utf-8", "backslashreplace") if isinstance(key, bytes) else str(key)
 
 
 def write_address(route: str, **values: Key | None) -> str | None:
-    """Return the address of a page with keys and other values in its query; None if it is too long to be asked for."""
+    """Write the address of a page with values in its query; None if it is too long for browsers."""
     words: dict[str, str] = {}
     for name, value in values.items():
         if value is None:

@@ -14,7 +14,7 @@ from ndcore.checks import imported
 from ndcore.serve.counts import Buckets
 from ndcore.serve.written_source import WrittenSource
 
-FRESH = 5.0  # seconds for which the counts of the store are shown again: they take its lock, and sizes of all files
+FRESH = 5.0  # seconds for which counts of the store are reused: counting takes its lock, and the sizes of all files
 STORE_GAUGES = (  # metric, name in `Store.stats`, help
     ("ndcore_documents", "documents", "Pages of the store that are live"),
     ("ndcore_clusters", "clusters", "Clusters of the store"),
@@ -54,7 +54,7 @@ class Metrics:
         return bytes(self._library.generate_latest(self._registry))
 
     def describe(self) -> list[Any]:
-        """Name nothing ahead: the registry then asks for no metrics when it takes this."""
+        """Return no metrics: the registry then does not collect on registration."""
         return []
 
     def collect(self) -> Iterator[Any]:
@@ -93,14 +93,14 @@ class Metrics:
         return family
 
     def _describe_store(self) -> dict[str, Any] | None:
-        """Return the counts of the store as they were some seconds ago; None where it gave none.
+        """Return the counts of the store, at most some seconds old; None if they could not be read.
 
-        One thread asks the store, which may be busy. Others do not wait for it, and take what is known.
+        One thread reads the store, which may be busy. Others do not wait, and take the previous counts.
         """
         if time.monotonic() - self._read >= FRESH and self._reading.acquire(blocking=False):
             try:
                 self._figures = self._source.describe_store()
-            except (OSError, ValueError):  # it failed, or is closed
+            except (OSError, ValueError):  # the store failed or is closed
                 self._figures = None
             finally:
                 self._read = time.monotonic()

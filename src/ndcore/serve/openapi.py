@@ -1,4 +1,4 @@
-"""The OpenAPI document, from the table of routes and the fields of the answers.
+"""Make the OpenAPI document from the table of routes and the fields of the answers.
 
 OpenAPI Specification 3.1: https://spec.openapis.org/oas/v3.1.0
 """
@@ -65,7 +65,7 @@ def openapi(kind: str) -> dict[str, Any]:
 def _describe_operation(
     route: Route, schemas: dict[str, Any], refusals: dict[str, str], written: bool
 ) -> dict[str, Any]:
-    """Describe one route. written: with the scope of its tokens."""
+    """Describe one route. written: include the scope of its tokens."""
     described: dict[str, Any] = {"operationId": f"{route.method.lower()}_{route.name}", "summary": route.about}
     if written:
         described["security"] = [{"token": [route.scope]}]
@@ -128,12 +128,12 @@ def _describe_value(p: Parameter, where: str) -> dict[str, Any]:
 
 
 def make_schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a type of a field; a dataclass is added to `schemas`, and referred to."""
+    """Make the JSON Schema of the type of a field; a dataclass is added to `schemas` and referred to."""
     if kind is answers.Compared:
         return {"$ref": "#/components/schemas/Compared"}
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         if kind.__name__ not in schemas:
-            schemas[kind.__name__] = {}  # a reference to itself ends here
+            schemas[kind.__name__] = {}  # ends the recursion for a class that refers to itself
             schemas[kind.__name__] = _describe_object(kind, schemas)
         return {"$ref": f"#/components/schemas/{kind.__name__}"}
     origin, parts = typing.get_origin(kind), typing.get_args(kind)

@@ -40,8 +40,8 @@ from ndcore.serve.answers import (
 )
 from ndcore.serve.keys import Key, name_of, write_address
 
-PAGE_BYTES = 4_000_000  # of a comparison
-PASTED = 200_000  # characters of a text that its page offers for a second look
+PAGE_BYTES = 4_000_000  # largest page of a comparison
+PASTED = 200_000  # characters of a pasted text that its page repeats in the form
 
 FIGURES = {"forgotten": "replaced or removed", "log_bytes": "of log", "derived_bytes": "of indexes"}
 VERDICTS = {
@@ -53,7 +53,7 @@ VERDICTS = {
 }
 
 
-# ---- the frame of a page, links by keys, dates, forms and pagers; everything is escaped
+# ---- the frame of a page, links to keys, dates, forms and pagers; all text is escaped
 
 STYLE = comparison_page.STYLE + REPORT_STYLE + read_beside(__file__, "serve.css")
 PAGE_POLICY = content_policy(STYLE, "", True) + "; frame-ancestors 'none'"
@@ -69,7 +69,7 @@ CHANGES = {  # change of a version -> colour and words
 
 
 def wrap_served(title: str, main: str, heading: str = "", lead: str = "", route: str = "") -> str:
-    """Wrap the HTML `main` of a page in the frame of all pages: links, and a field for a key."""
+    """Put the HTML `main` into the frame of all pages, which has links and a field for a key."""
     links = "".join(
         f'<a href="{"/" if name == "about" else "/" + name}"{" aria-current=page" if name == route else ""}>{words}</a>'
         for name, words in PAGES
@@ -90,7 +90,7 @@ def show_key(key: Key) -> str:
 
 
 def link(href: str | None, words: str, current: bool = False) -> str:
-    """Link HTML to an address; without one, or to the page itself, return it as it is."""
+    """Make HTML a link to an address; return it unchanged without an address, or if that is the page itself."""
     if href is None or current:
         return f'<span class="own">{words}</span>' if current else words
     return f'<a href="{html.escape(href)}">{words}</a>'
@@ -110,7 +110,7 @@ def show_date(date: str | None) -> str:
 
 
 def show_change(change: str | None) -> str:
-    """Render what changed in a version."""
+    """Render the change of a version."""
     if change not in CHANGES:
         return "first version" if change is None else show_text(change)
     colour, words, meaning = CHANGES[change]
@@ -118,7 +118,7 @@ def show_change(change: str | None) -> str:
 
 
 def show_pager(shown: ListPage, route: str, name: str = "page", what: str = "Pages", **values: Key | None) -> str:
-    """Render the links to the pages before and after; nothing where there is one page."""
+    """Render the links to the previous and next pages; nothing if there is only one page."""
     if shown.number == 1 and not shown.more:
         return ""
     size = str(shown.size) if shown.size != 50 else None
@@ -148,7 +148,7 @@ def show_key_form(action: str, title: str, text: str, button: str, fields: tuple
 
 
 def show_score(value: float | None, bar: bool = False) -> str:
-    """Write a resemblance with three decimals, and draw it."""
+    """Render a resemblance with three decimals and a bar."""
     if value is None or value != value:
         return "–"
     drawn = (
@@ -159,7 +159,7 @@ def show_score(value: float | None, bar: bool = False) -> str:
 
 
 def show_setting(value: Any) -> str:
-    """Write a setting or a figure."""
+    """Render a setting or a figure."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
@@ -185,7 +185,7 @@ def show_about(answer: About, asked: Asked) -> str:
 
 
 def _name_figure(name: str) -> str:
-    """Name a figure."""
+    """Return the words for a figure."""
     return FIGURES.get(name, name.replace("_", " "))
 
 
@@ -205,9 +205,9 @@ def _show_forms(answer: About) -> str:
 
 
 def _show_text_form(text: str, host: str | None) -> str:
-    """Render the form for a text, and for its URL where pages of different hosts are not compared.
+    """Render the form for a text, with a field for its URL if only pages of one host are compared.
 
-    A line end after the tag is dropped by browsers, so one is added.
+    Browsers drop a line end after the tag <textarea>, so one is added.
     """
     url = "" if host is None else (
         '<label class="field"><span>URL of the page: it is compared with pages of its host</span><input type="text" '
@@ -265,7 +265,7 @@ def show_document(answer: DocumentAnswer, asked: Asked) -> str:
 
 
 def _show_cluster(cluster: Cluster, key: Key | None, texts: bool, route: str | None) -> str:
-    """Render the members of a cluster; `route`: of the pages of the list, None for a link to them."""
+    """Render the members of a cluster; `route`: where the list is paged, None for a link to it."""
     dated = any(member.versions is not None for member in cluster.members)
     heads = [("Document", False)]
     heads += [("Versions", True), ("Last seen (UTC)", False)] if dated else [("Class", False), ("Resemblance", True)]
@@ -321,7 +321,7 @@ def _show_listed_cluster(cluster: ListedCluster) -> str:
             f"<td>{others}{more}</td></tr>")
 
 
-# ---- versions, lost and found
+# ---- versions, and where the content of a key was seen last
 
 
 def show_history(answer: History, asked: Asked) -> str:
@@ -331,7 +331,7 @@ def show_history(answer: History, asked: Asked) -> str:
 
 
 def _show_history(history: History, route: str) -> str:
-    """Render versions, and the pages of their list."""
+    """Render a list of versions and its pager."""
     lines = "".join(
         f'<tr><td class="number">{version.number:,}</td><td class="plain">{show_date(version.date)}</td>'
         f'<td>{show_change(version.change)}</td><td class="number">{show_score(version.resemblance, True)}</td></tr>'
@@ -361,7 +361,7 @@ def _show_located(located: Located) -> str:
 
 
 def _show_overall(overall: OverallAnswer) -> str:
-    """Render what the last run over many stores said of a document."""
+    """Render the result of the last run over many stores for a document."""
     words = "represents itself"
     if overall.of is not None:
         store = "" if overall.store is None else f"{show_text(overall.store)}: "
@@ -423,7 +423,7 @@ def _show_text_located(located: Located) -> str:
 
 
 def _make_marker(compared: Compared) -> Callable[[int], str]:
-    """Return a function that renders both texts side by side, up to a number of characters of each."""
+    """Make a function that renders both texts side by side, up to a number of characters of each."""
     def marked(limit: int) -> str:
         shown = compared.found.shortened(limit)
         notes = "; ".join(f"{each.name}: {each.note}" for each in (shown.a, shown.b) if each.note)
@@ -469,7 +469,7 @@ SHOW: Mapping[str, Callable[[Any, Asked], str]] = {
 
 
 def show_problem(status: int, title: str, detail: str) -> str:
-    """Render the reason why a request has no answer."""
+    """Render the reason why a request was refused."""
     words = show_text(detail[:1].upper() + detail[1:])
     main = f'<div class="card"><p>{words}.</p><p><a href="/">To the overview</a></p></div>'
     return wrap_served(f"{status} {title}", main, f"{status} {show_text(title)}")

@@ -1,4 +1,4 @@
-"""What monitors of a server that writes ask for: /metrics with a token; /health and /ready without, which tell no more."""
+"""Endpoints for monitoring a server that writes: /metrics, which needs a token; /health and /ready, which do not."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ProbeRoutes:
     ----------
     source : WrittenSource
     allow : callable
-        Raises Refused unless a request may read.
+        Raises Refused unless a request may use routes of the scope read.
     run : callable
-        Runs a function on a thread, as of `WorkerThreads.run`.
+        Runs a function on a thread, like `WorkerThreads.run`.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ProbeRoutes:
         return Metrics(self._source)
 
     async def metrics(self, request: Request) -> Response:
-        """Answer with all metrics; 404 where their library is not installed."""
+        """Answer with all metrics; with 404 if their library is not installed."""
         self._allow(request)
         try:
             metrics = self._metrics
@@ -49,11 +49,11 @@ class ProbeRoutes:
         return Response(await self._run(metrics.text), headers={"content-type": metrics.content_type})
 
     async def health(self, request: Request) -> Response:
-        """Answer that the process answers."""
+        """Answer with 200: the process runs."""
         return Response(to_json({"healthy": True}), media_type="application/json")
 
     async def ready(self, request: Request) -> Response:
-        """Answer that pages are taken; 503 with the reason where they are not."""
+        """Answer with 200 if the server accepts pages; otherwise with 503 and the reason."""
         obstacle = self._source.obstacle
         if obstacle is not None:
             raise Refused(503, obstacle, {"retry-after": "5"})

@@ -1,4 +1,4 @@
-"""A log of requests: a line of JSON for each. It names who asked and for what, and never says what was sent."""
+"""A log of requests, one JSON line for each. It has the client and the route, but nothing of what was sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RequestLog:
     Parameters
     ----------
     path : path
-        Lines are added to this file; when it was renamed or deleted, a new one is made. "-": standard error.
+        Lines are appended to this file. If it has been renamed or deleted, a new file is made. "-": standard error.
 
     Raises
     ------
@@ -44,13 +44,13 @@ class RequestLog:
         came : float
             Seconds since 1970.
         token : str or None
-            Name of the token; None where the request had none that counts.
+            Name of the token; None if the request had no valid one.
         route : str
         status : int
         seconds : float
-            Until the answer had ended.
+            Time until the answer was sent.
         pages : int
-            Pages that were decided on.
+            Number of decided pages.
         received : int
             Bytes of the body.
         """
@@ -60,7 +60,7 @@ class RequestLog:
         try:
             self._handler.handle(logging.makeLogRecord({"msg": json.dumps(line)}))
             self._failed = False
-        except OSError as error:  # its directory is gone: no request fails for that
+        except OSError as error:  # such as: its directory was deleted. No request fails because of the log
             if not self._failed:
                 log.error("the log of requests cannot be written: %s", error)
             self._failed = True

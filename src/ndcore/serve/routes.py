@@ -1,4 +1,4 @@
-"""The table of routes, from which the pages, the JSON API and its OpenAPI document are made."""
+"""The table of routes: the pages, the JSON API and its OpenAPI document are made from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ndcore.serve.keys import KINDS
 from ndcore.serve.refusal import Refused
 from ndcore.store.verdict import microseconds
 
-STORE, COLLECTION, WRITTEN = "store", "collection", "written store"  # written: through this server
+STORE, COLLECTION, WRITTEN = "store", "collection", "written store"  # written: a store that this server writes
 READ, WRITE, ADMIN = "read", "write", "admin"  # scopes of tokens
 SCOPES = (READ, WRITE, ADMIN)
 
@@ -27,12 +27,12 @@ class Parameter:
     name : str
     about : str
     kind : "key", "text", "integer", "choice", "word" or "date"
-        A key is also a word of a key; a text is only in the body of a request; a date is ISO 8601, or a number of JSON:
-        seconds since 1970.
+        A key may be written as a word (`ndcore.serve.keys`). A text is only in the body of a request. A date is ISO 8601,
+        or a JSON number of seconds since 1970.
     required : bool
     default : int, optional
     least, most : int
-        Of an integer.
+        Bounds of an integer.
     choices : tuple of str
     """
 
@@ -46,7 +46,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
 
     def checked(self, value: Any) -> Any:
-        """Return the value of a request. Raises Refused if it is not accepted."""
+        """Check and convert a value of a request. Raises Refused if it is not accepted."""
         if self.kind == "integer":
             return self._integer(value)
         if self.kind == "choice" and value not in self.choices:
@@ -87,25 +87,25 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Route:
-    """A page, ``/name``, and beside it ``/api/name``, which answers the same as JSON.
+    """A page, ``/name``, and ``/api/name``, which gives the same answer as JSON.
 
     Attributes
     ----------
     name : str
-        The page of "about" is ``/``. The method of this name of a source answers.
+        Also the name of the source's method that answers. The page of "about" is ``/``.
     about : str
     answer : type
         A dataclass of `ndcore.serve.answers`.
     parameters : tuple of Parameter
-        Of the query; of the body where `posted`.
+        Parameters of the query; of the body if `posted`.
     posted : bool
-        The method is POST: a text does not fit in an address, or something changes.
+        The method is POST, because a text does not fit in an address, or because the request changes something.
     kinds : tuple of str
         The kinds of sources that have this route.
     scope : "read", "write" or "admin"
-        What a token must allow, where tokens are asked for. Routes of the scope read change nothing.
+        What a token must allow, if the server asks for tokens. Routes of the scope read change nothing.
     streamed : bool
-        The body and the answer are streams, as lines of JSON or rows of Arrow: of the parameters, and of `answer`.
+        The body is a stream of `parameters` and the answer a stream of `answer`, as JSON lines or Arrow rows.
     """
 
     name: str
@@ -119,17 +119,17 @@ class Route:
 
     @property
     def method(self) -> str:
-        """The method of HTTP."""
+        """The HTTP method."""
         return "POST" if self.posted else "GET"
 
     @property
     def page(self) -> str:
-        """Path of the page."""
+        """The path of the page."""
         return "/" if self.name == "about" else f"/{self.name}"
 
     @property
     def api(self) -> str:
-        """Path of the JSON."""
+        """The path of the JSON."""
         return f"/api/{self.name.replace('_', '-')}"
 
     def values(self, given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class Route:
                 raise Refused(400, f"the parameter {name} is given twice")
             seen.add(name)
             if value is None or (value == "" and known[name].kind != "text" and not known[name].required):
-                continue  # an empty field of a form
+                continue  # a field of a form was left empty
             values[name] = known[name].checked(value)
         for parameter in self.parameters:
             if parameter.required and parameter.name not in values:
@@ -223,7 +223,7 @@ def routes_of(kind: str) -> list[Route]:
 
 
 def paths_of(kind: str) -> Mapping[str, list[Route]]:
-    """Group the routes by name: the methods of a path."""
+    """Group the routes by name; the routes of a group have one path and different methods."""
     paths: dict[str, list[Route]] = {}
     for route in routes_of(kind):
         paths.setdefault(route.name, []).append(route)

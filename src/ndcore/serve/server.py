@@ -43,9 +43,9 @@ def opened(path: AnyPath, seconds: float) -> ServedSource:
     Raises
     ------
     FileNotFoundError
-        The path holds none.
+        The path holds neither.
     CorruptFile, ValueError, OSError
-        As `Store.open` and `Collection.open`.
+        As raised by `Store.open` and `Collection.open`.
     """
     place = Path(path)
     name = place.resolve().name
@@ -62,15 +62,15 @@ def opened_for_writing(
 ) -> WrittenSource:
     """Open the store of a directory for writing.
 
-    keep: seconds for which idempotency keys are known; backups: the directory of backups, or None; shard: the name of the
-    shard that it is, and the file of the map of shards, or None.
+    keep: seconds for which idempotency keys are remembered; backups: the directory of backups, or None; shard: the name of
+    this shard and the file of the map of shards, or None.
 
     Raises
     ------
     FileNotFoundError
         The path holds no store, or the directory of backups is missing.
     CorruptFile, ValueError, OSError
-        As `Store.open` and `ShardMember`.
+        As raised by `Store.open` and `ShardMember`.
     """
     place = Path(path)
     if not is_store(place):
@@ -88,7 +88,7 @@ def opened_for_writing(
 
 
 def check_tls(certificate: AnyPath, key: AnyPath) -> None:
-    """Raise ValueError unless files hold a certificate and its key, OSError where they cannot be read."""
+    """Raise ValueError unless the files hold a certificate and its key, OSError if they cannot be read."""
     for path in (certificate, key):
         Path(path).open("rb").close()
     try:
@@ -106,16 +106,16 @@ def bind(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     host : str
         localhost, or an address from which only this computer can be reached: 127.0.0.1, ::1.
     port : int
-        0: any that is free.
+        0: any free port.
     anywhere : bool
-        Other addresses of this computer are accepted too.
+        Whether addresses that other computers can reach are accepted too.
 
     Raises
     ------
     ValueError
         The host can be reached from other computers, or is not known.
     OSError
-        The port is in use, or needs other rights.
+        The port is in use, or needs other privileges.
     """
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -138,7 +138,7 @@ def bind(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
 
 
 def write_url(bound: socket.socket, scheme: str = "http") -> str:
-    """Return the address of a bound socket for a browser."""
+    """Write the URL of a bound socket."""
     host, port = bound.getsockname()[:2]
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
 
@@ -150,15 +150,15 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
     ----------
     source : ServedSource
     bound : socket
-        Of `bind`.
+        From `bind`.
     limits : Limits
     ready : callable
-        Called with the address when the first request can be answered, and a signal ends the process well.
+        Called with the URL as soon as requests are answered and a signal ends the process in an orderly way.
 
     Raises
     ------
     ImportError
-        As `check_installed`.
+        As raised by `check_installed`.
     """
     check_installed()
     from ndcore.serve.app import application
@@ -167,7 +167,7 @@ def serve(source: ServedSource, bound: socket.socket, limits: Any, ready: Callab
 
 
 def host_of(bound: socket.socket) -> str:
-    """Return the name of this computer in the address of a bound socket."""
+    """Return the host part of the URL of a bound socket."""
     return write_url(bound).removeprefix("http://").rpartition(":")[0]
 
 
@@ -177,8 +177,8 @@ def run(
 ) -> None:
     """Run an application on a bound socket until a signal ends the process; `ready` as in `serve`.
 
-    seconds: in which the head of a request must have come. stop: called when the signal comes; then requests that are being
-    answered have half a minute to end. tls: files of the certificate and of its key.
+    seconds: time limit for the head of a request. stop: called when a signal arrives; requests in progress then get `LAST`
+    seconds to finish. tls: files of the certificate and of its key.
     """
     uvicorn = check_installed()
     from ndcore.serve.connections import timed_connections
@@ -194,7 +194,8 @@ def run(
     class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            ready(write_url(bound, "http" if tls is None else "https"))  # not before a signal would end it well
+            # Only now does a signal end the process in an orderly way.
+            ready(write_url(bound, "http" if tls is None else "https"))
 
         def handle_exit(self, *signal: Any) -> None:
             if stop is not None:
@@ -209,21 +210,21 @@ def serve_writing(
     source: WrittenSource, access: Access, bound: socket.socket, limits: Any, ready: Callable[[str], None],
     tls: tuple[AnyPath, AnyPath] | None = None, log: RequestLog | None = None,
 ) -> None:
-    """Serve a store that is written through the server, until a signal ends the process, and close it.
+    """Serve a store that is written through the server until a signal ends the process, then close it.
 
-    Pages that wait are answered then, and streams end after their present part.
+    At the end, queued pages are answered, and streams end after their current part.
 
     Parameters
     ----------
     source : WrittenSource
     access : Access
-        As of `application`.
+        As for `application`.
     bound, limits, ready
-        As of `serve`.
+        As for `serve`.
     tls : (path, path), optional
         The certificate with its chain, and its key, as PEM.
     log : RequestLog, optional
-        It is closed, too.
+        It is closed at the end.
     """
     check_installed()
     from ndcore.serve.app import application

@@ -1,8 +1,8 @@
-"""A server as one shard of several: it answers for the hosts that the map of shards gives to it.
+"""A server as one of several shards: it answers for the hosts that the map of shards assigns to it.
 
-The map is in a file of the server, which takes later versions over HTTP. A page is checked against the map under a lock that
-the next map needs, so no page of a host is decided on here after a map that gives the host away. A map is on disk before the
-server says that it has it.
+The map is in a file of the server, which receives later versions over HTTP. A page is checked against the map under the
+lock that a change of the map needs, so no page is decided here after a map has assigned its host to another shard. A map is
+on disk before the server confirms it.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ from ndcore.store.shard_map import COPY, HostMove, ShardMap
 from ndcore.store.store import Store
 from ndcore.store.verdict import Key
 
-LOOKED_AT = 1000  # pages of the store whose hosts are checked at the start
+LOOKED_AT = 1000  # pages whose hosts are checked at the start
 
 
 class ShardMember:
-    """The part of a server in the map.
+    """The state of one shard: its map, and the move of a host that it takes part in.
 
     Parameters
     ----------
     name : str
-        Of the shard.
+        The name of the shard.
     path : path
         The file of the map.
     store : Store
-        With scope="host".
+        Created with scope="host".
 
     Raises
     ------
     ValueError
         The store compares pages of several hosts, or has pages of another shard.
-        CorruptFile: the file holds no map.
+        CorruptFile: the file does not hold a map.
     OSError
-        The file cannot be read, or not be written.
+        The file cannot be read or written.
     """
 
     def __init__(self, name: str, path: AnyPath, store: Store) -> None:
         self.name, self._path, self._store = name, path, store
         self.map = ShardMap.read(path)
-        self._lock = threading.Lock()  # around a decision, and a change of the map
-        self._copying = threading.Lock()  # around the coming or going of a host, and a change of the map
+        self._lock = threading.Lock()  # held for a decision, and for a change of the map
+        self._copying = threading.Lock()  # held while a host is copied or removed, and for a change of the map
         self._found: HostPages | None = None
         self._joining: tuple[object, JoiningHosts] | None = None
-        self._arrived: HostMove | None = None  # the move whose copy is here as a whole
+        self._arrived: HostMove | None = None  # the move whose copy has arrived completely
         if store.settings.scope != "host":
             raise ValueError(f"{store.path} compares pages of all hosts with one another, and a shard has some hosts only: "
                              "make stores for shards with ndcore store create --scope host")
         self._check_pages()
-        self.map.write(path)  # a file that cannot be written would be found when other shards have the next version
+        self.map.write(path)  # fails now, and not when other shards have the next version already
 
     def _check_pages(self) -> None:
-        """Raise ValueError where the first pages of the store are of another shard."""
+        """Raise ValueError if one of the first pages of the store belongs to another shard."""
         for number, (key, *_) in enumerate(self._store.clusters()):
             if number == LOOKED_AT:
                 break
@@ -75,21 +75,22 @@ class ShardMember:
     # ---- requests
 
     def check_version(self, given: str | None) -> None:
-        """Raise Refused where a client has another version of the map than the server, or the next one. given: the header.
+        """Raise Refused unless a client has the server's version of the map, or the next one. given: the header.
 
-        While all shards get the next version, some have it already. It lets no two shards write pages of one host.
+        While a new version is handed out, some shards have it and others do not; even then no two shards write pages of one
+        host.
         """
         if given is not None and given not in (str(self.map.version), str(self.map.version + 1)):
             raise Refused(409, f"the client has version {given:.20} of the map of shards, and the shard {self.name} has "
                                f"version {self.map.version}; ask for it (/api/shard-map)", kind=OTHER_MAP)
 
     def check_word(self, word: Any) -> None:
-        """Raise Refused where pages of the host of a key are looked up at another shard. word: the key, as it was given."""
+        """Raise Refused if the pages of a key's host are looked up at another shard. word: the key as it was given."""
         self.check_host(self._host(word))
 
     @contextmanager
     def writing(self, word: Any) -> Iterator[None]:
-        """Hold the map still while a page is written. Raises Refused where that is done elsewhere, or later."""
+        """Lock the map while a page is written. Raises Refused if its host belongs to another shard or is being moved."""
         host = self._host(word)
         with self._lock:
             self.check_write(host)
@@ -97,13 +98,13 @@ class ShardMember:
 
     @contextmanager
     def deciding(self) -> Iterator[Callable[[Key], None]]:
-        """Hold the map still, and give what raises Refused for a key that is not decided on here, or later."""
+        """Lock the map, and yield a check of keys, which raises Refused if a host is of another shard or is being moved."""
         with self._lock:
             yield lambda key: self.check_write(host_of(key))
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Hold the map still while no host is being moved here or away."""
+        """Lock the map. Raises Refused while a host is being moved to or from this shard."""
         with self._lock:
             move = self.map.move
             if move is not None and self.name in (move.source, move.target):
@@ -111,14 +112,14 @@ class ShardMember:
             yield
 
     def check_host(self, host: str) -> None:
-        """Raise Refused unless the map gives a host to this shard."""
+        """Raise Refused unless the map assigns a host to this shard."""
         owner = self.map.owner(host)
         if owner != self.name:
             raise Refused(409, f"the pages of the host {host!r:.200} are at the shard {owner}, by version "
                                f"{self.map.version} of the map; ask there", kind=OTHER_MAP)
 
     def check_write(self, host: str) -> None:
-        """Raise Refused unless pages of a host are written here, and now."""
+        """Raise Refused unless pages of a host may be written to this shard now."""
         self.check_host(host)
         move = self.map.move
         if move is not None and move.step == COPY and move.host == host:
@@ -142,7 +143,7 @@ class ShardMember:
     # ---- the map, and moves
 
     def take_map(self, given: Any) -> ShardMap:
-        """Take a map of a later version, keep it in the file, and return the present one. Raises Refused for another one."""
+        """Accept a later version of the map, write it to the file, and return the current map. Raises Refused otherwise."""
         try:
             offered = ShardMap.from_dict(given)
         except ValueError as error:
@@ -163,16 +164,16 @@ class ShardMember:
         return self.map
 
     def _check_names(self, offered: ShardMap) -> None:
-        """Raise Refused where the shards of a map would get hosts whose pages are elsewhere: one joins after the other."""
+        """Raise Refused if a map lacks a known shard, or if its next version adds one that does not join."""
         more, fewer = (offered.shards.keys() - self.map.shards.keys(), self.map.shards.keys() - offered.shards.keys())
         if fewer or (more and offered.version <= self.map.version + 1 and more != {offered.joining}):
             raise Refused(409, f"the map has the shards {', '.join(offered.shards):.200}, and the shard {self.name} knows "
                                f"{', '.join(self.map.shards):.200}; a shard joins by ndcore store join", kind=OTHER_MAP)
 
     def _check_copy(self, offered: ShardMap) -> None:
-        """Raise Refused where a map gives a host to this shard whose copy is not complete.
+        """Raise Refused if a map assigns a host to this shard whose copy is not complete.
 
-        Another try may have begun to copy again: what is here counts only since the last copy has ended.
+        Another attempt may have begun to copy anew: only pages of the last complete copy count.
         """
         move = self.map.move
         if (move is not None and move.target == self.name and move.step == COPY and move != self._arrived
@@ -181,13 +182,13 @@ class ShardMember:
                                "begun it anew, or the server was started again; run ndcore store move again", kind=OTHER_MAP)
 
     def pages_of(self, host: str) -> HostPages:
-        """Return the pages of a host; what was found of them before is remembered until another host is asked for."""
+        """Return the pages of a host; they are cached until another host is asked for."""
         if self._found is None or self._found.host != host:
             self._found = HostPages(self._store, host)
         return self._found
 
     def list_hosts(self, joining: str) -> list[str]:
-        """Return the hosts with pages here that a joining shard would get. What was found before is not read again."""
+        """List the hosts with pages here that a joining shard would get. The scan is cached."""
         names = joining, self.map.shards.keys() - {joining}
         if self._joining is None or self._joining[0] != names:
             self._joining = names, JoiningHosts(self._store, partial(self.map.outweighs, joining))
@@ -196,10 +197,10 @@ class ShardMember:
 
     @contextmanager
     def step(self, version: str | None, host: str, role: str, step: str) -> Iterator[HostPages]:
-        """Hold a step of a move, and give the pages of the host.
+        """Take part in a step of a move, and yield the pages of the host.
 
-        Raises Refused unless the host is at this step by the version of the map that is given in a header, and this shard
-        has the role "source" or "target" in it; or while the step is held already.
+        Raises Refused unless, by the version of the map that is given in a header, the host is at this step and this shard
+        has the role ("source" or "target"); and while another request takes part already.
         """
         with self._moves():
             self.check_version(version)
@@ -215,7 +216,7 @@ class ShardMember:
 
     @contextmanager
     def _moves(self) -> Iterator[None]:
-        """Take part in one step of one move at a time."""
+        """Take the lock of moves. Raises Refused if another step is in progress."""
         if not self._copying.acquire(blocking=False):
             raise Refused(503, f"the shard {self.name} is busy with a step of a move; ask again", {"retry-after": "1"})
         try:

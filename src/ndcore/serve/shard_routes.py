@@ -1,4 +1,4 @@
-"""What a shard answers about the map of shards, and how the pages of a host leave it and come to it."""
+"""Endpoints of a shard: the map of shards, and the transfer of the pages of a host."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ShardRoutes:
     Parameters
     ----------
     source : WrittenSource
-        With a member.
+        A source with a `ShardMember`.
     allow : callable
-        Raises Refused unless a request may ask for a route of a scope.
+        Raises Refused unless a request may use routes of a scope.
     seconds : float
-        In which the map must have come, and the next bytes of an archive.
+        Time limit for the body with the map, and for the next bytes of an archive.
     """
 
     def __init__(self, source: WrittenSource, allow: Callable[[Request, str], None], seconds: float) -> None:
@@ -55,13 +55,13 @@ class ShardRoutes:
         return _answer(self._member.map.as_dict())
 
     async def take_map(self, request: Request) -> Response:
-        """Take a later version of the map, and answer with the map that the shard has then."""
+        """Accept a later version of the map, and answer with the map that the shard now has."""
         given = await self._body(request)
         with meaning_of_errors():
             return _answer((await asyncio.to_thread(self._member.take_map, given)).as_dict())
 
     async def find_host(self, request: Request) -> Response:
-        """Find the pages of a host, and count them: what is found now need not be found while writes wait."""
+        """Find and count the pages of a host ahead of a move, so that writes need not wait for the search."""
         pages = self._member.pages_of(_word(await self._body(request), "host"))
         with meaning_of_errors():
             return _answer({"pages": len(await asyncio.to_thread(pages.find))})
@@ -85,7 +85,7 @@ class ShardRoutes:
         return _ArchiveResponse(archive, held, count)
 
     async def take_host(self, request: Request) -> Response:
-        """Take the pages of a host that is being moved here, in place of those that are here, and answer how many."""
+        """Replace the pages of a host by the archive of a move to this shard, and answer with their number."""
         self._allow(request, ADMIN)
         host, version = _word(request.query_params, "host"), request.headers.get(MAP_VERSION)
         loop, chunks = asyncio.get_running_loop(), aiter(request.stream())
@@ -98,7 +98,7 @@ class ShardRoutes:
             return _answer({"pages": await asyncio.to_thread(take_host, pages, archive, staging.new)})
 
     async def forget_host(self, request: Request) -> Response:
-        """Forget the pages of a host that was moved away, and answer how many there were."""
+        """Remove the pages of a host that was moved away, and answer with their number."""
         host, version = _word(await self._body(request), "host"), request.headers.get(MAP_VERSION)
         with meaning_of_errors(), self._member.step(version, host, "source", CLEAR) as pages:
             return _answer({"pages": await asyncio.to_thread(pages.forget)})
@@ -116,12 +116,12 @@ class ShardRoutes:
         return dict(parse_object(body, "the body"))
 
     def _staging(self) -> Staging:
-        """A place beside the store. What a killed server left there is removed."""
+        """Return a temporary place beside the store, after removing what a killed server left there."""
         return Staging(self._source.store.path.with_name(f"{self._source.store.path.resolve().name}.host"))
 
 
 class _ArchiveResponse(FileResponse):
-    """An archive that is sent. However that ends, what holds it is released."""
+    """A response that sends an archive, and in any case releases the step of the move at its end."""
 
     def __init__(self, archive: Path, held: contextlib.ExitStack, pages: int) -> None:
         super().__init__(archive, media_type="application/x-tar", headers={"ndcore-pages": str(pages)})
@@ -133,7 +133,7 @@ class _ArchiveResponse(FileResponse):
 
 
 def _word(given: Mapping[str, Any], name: str) -> str:
-    """Return a parameter of a request. Raises Refused where it is missing."""
+    """Return a parameter of a request. Raises Refused if it is missing."""
     word = given.get(name)
     if not isinstance(word, str):
         raise Refused(400, f"the parameter {name} is a string, got {word!r:.80}")

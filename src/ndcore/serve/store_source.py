@@ -40,10 +40,10 @@ from ndcore.text.shingling import Shingling
 
 LISTED = 5  # documents of a cluster in a list of clusters
 PASSAGES = 200_000  # characters or bytes of a text whose passages are shown
-SETTINGS = (  # all but the secret of the hashes of keys
+SETTINGS = (  # all settings except the secret of the hashes of keys
     "threshold", "evidence", "scope", "keys", "num_perm", "groups", "group_size", "need", "seed", "shingling",
     "min_shingles", "must_agree")
-CHANGED = ("near", "other")  # changes of the text; other changes are lexical only
+CHANGED = ("near", "other")  # changes of the words; the other changes leave them as they were
 
 
 class StoreSource:
@@ -56,11 +56,11 @@ class StoreSource:
     name : str
         Its name on pages.
     seconds : float
-        Time after which a walk over all clusters ends.
+        Time limit for walking over all clusters.
 
     Notes
     -----
-    One request at a time reads the store; texts are compared outside of the lock.
+    A lock lets one request at a time read the store. Texts are compared outside of it.
     """
 
     kind = "store"
@@ -79,7 +79,7 @@ class StoreSource:
             return About(self.kind, self.name, len(store), settings, figures)
 
     def peek(self, asked: Asked) -> Peeked:
-        """Give the verdict on a text, and keep nothing."""
+        """Give the verdict on a text without keeping it."""
         text = asked["text"]
         with self._follow_writer() as store:
             try:
@@ -96,7 +96,7 @@ class StoreSource:
         return Peeked(judgement, cluster, located, None, differences)
 
     def document(self, asked: Asked) -> DocumentAnswer:
-        """Return the cluster, the versions and the text of a key, and what a run over many stores said of it."""
+        """Return the cluster, versions and text of a key, and the result of the last run over many stores for it."""
         with self._follow_writer() as store:
             key = find_key(store, asked["key"], asked.get("kind"))
             cluster, located = self._list_members(store, key, asked), self._locate(store, key)
@@ -104,7 +104,7 @@ class StoreSource:
             return DocumentAnswer(key, cluster, located, history, _describe_overall(store, key), text, None)
 
     def clusters(self, asked: Asked) -> Clusters:
-        """List the clusters of at least as many documents as asked, in the order of the store."""
+        """List the clusters of at least the requested size, in the order of the store."""
         page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
         listed: list[ListedCluster] = []
         passed, first = 0, (page - 1) * size
@@ -134,7 +134,7 @@ class StoreSource:
             return located
 
     def compare(self, asked: Asked) -> Compared:
-        """Mark the differences of two texts: stored ones by their keys, or given ones."""
+        """Mark the differences of two texts, each given by its key or as text."""
         texts, names = [], []
         for side in ("a", "b"):
             text, name = self._read_side(side, asked)
@@ -143,7 +143,7 @@ class StoreSource:
         return self._compare(texts[0], texts[1], (names[0], names[1]))
 
     def _read_side(self, side: str, asked: Asked) -> tuple[Text, str]:
-        """Return the text of a side of a comparison, and its name."""
+        """Return the text and the name of one side of a comparison."""
         word, text = asked.get(side), asked.get(f"text_{side}")
         if (word is None) == (text is None):
             raise Refused(400, f"give {side}, the key of a stored text, or else text_{side}")
@@ -159,12 +159,12 @@ class StoreSource:
     def _compare(self, a: Text, b: Text, names: tuple[str, str]) -> Compared:
         try:
             return Compared(compare(a, b, names, self._shingling, self._threshold, PASSAGES))
-        except ValueError as error:  # a unit without places, a text that is too short
+        except ValueError as error:  # a unit without positions, or a text that is too short
             raise Refused(400, f"the texts cannot be compared: {error}") from error
 
     @contextmanager
     def _follow_writer(self) -> Iterator[Store]:
-        """Wait for other requests, then read the writer's latest changes."""
+        """Take the lock of the store, and read the writer's latest changes."""
         with self._lock:
             self._store.refresh()
             yield self._store
@@ -176,7 +176,7 @@ class StoreSource:
         return Cluster(members[0], len(members), [_describe_member(store, each) for each in part], page)
 
     def _locate(self, store: Store, key: Key) -> Located | None:
-        """Find where the content of a key was seen last; None where all pages with it are gone."""
+        """Find where the content of a key was seen last; None if all pages with it are gone."""
         try:
             latest = store.locate(key)
         except LookupError:
@@ -185,7 +185,7 @@ class StoreSource:
 
 
 def _first_key(word: Any) -> Key | None:
-    """Return the first key that a word may denote; None without a word."""
+    """Return the likeliest key that a word denotes; None without a word."""
     return None if word is None or word == "" else read_keys(word)[0]
 
 
@@ -196,13 +196,13 @@ def find_key(store: Store, word: Any, kind: str | None) -> Key:
             key = normalise_url(key) if store.settings.keys == "url" else key
             if key in store:
                 return key
-        except (TypeError, ValueError):  # of another kind, or too long
+        except (TypeError, ValueError):  # a key of another kind, or one that is too long
             continue
     raise Refused(404, f"the store has no document with the key {word!r:.200}", kind=UNKNOWN_KEY)
 
 
 def _read_text(store: Store, key: Key) -> Text | None:
-    """Return the text of the last version of a document; None where the store keeps none."""
+    """Return the text of the last version of a document; None if the store does not keep it."""
     try:
         return store.text(key)
     except LookupError:
@@ -216,7 +216,7 @@ def _describe_member(store: Store, key: Key) -> ClusterMember:
 
 
 def _describe_overall(store: Store, key: Key) -> OverallAnswer | None:
-    """Describe what the last run over many stores said of a document; None where none did."""
+    """Describe the result of the last run over many stores for a document; None without one."""
     said = store.overall(key)
     if said is None:
         return None

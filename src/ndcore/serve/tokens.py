@@ -1,8 +1,8 @@
-"""Tokens: who may ask a server that writes, and for what. Their file has digests only.
+"""Tokens: which clients may use a server that writes, and for what. The file of tokens has digests only.
 
-A line of the file is a name, its scopes with commas between them, and the SHA-256 of the token in hexadecimal, with blanks
-between them; lines that begin with # are remarks. A token has 256 random bits, so a fast hash of it tells nothing. It
-travels as RFC 6750 says: in the header Authorization, after "Bearer".
+A line of the file has a name, the scopes separated by commas, and the SHA-256 of the token in hexadecimal, separated by
+blanks; lines that begin with # are comments. A token has 256 random bits, so even a fast hash does not reveal it. Clients
+send it as in RFC 6750: in the header Authorization, after "Bearer".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ndcore._types import AnyPath
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import SCOPES
 
-AGAIN = 1.0  # seconds after which the file is looked at again
+AGAIN = 1.0  # seconds between checks whether the file has changed
 _LINE = re.compile(r"(?P<name>[\w.-]+)\s+(?P<scopes>[\w,]+)\s+(?P<digest>[0-9a-f]{64})", re.ASCII)
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
@@ -38,14 +38,14 @@ class Token(NamedTuple):
 
 
 def add_token(path: AnyPath, name: str, scopes: Sequence[str]) -> str:
-    """Add a new token to a file, which is made with mode 0600 if there is none, and return the token: it is nowhere else.
+    """Add a new token to a file, and return it: it is not stored. A missing file is made with mode 0600.
 
     Raises
     ------
     ValueError
-        The name is there already or not accepted, or a scope is not known.
+        The name is taken or not accepted, or a scope is unknown.
     PermissionError
-        Others may read or write the file.
+        Other users may read or write the file.
     """
     place = Path(path)
     if not _NAME.fullmatch(name):
@@ -73,11 +73,11 @@ def read_tokens(path: Path) -> list[Token]:
     Raises
     ------
     ValueError
-        A line is not a token, or a name is there twice.
+        A line is not a token, or a name is repeated.
     PermissionError
-        Others may read or write it.
+        Other users may read or write the file.
     FileNotFoundError
-        There is none.
+        The file does not exist.
     """
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
@@ -100,12 +100,13 @@ def read_tokens(path: Path) -> list[Token]:
 
 
 class TokenFile:
-    """The tokens of a file, which is read again when it changes, so that a token whose line is deleted ends at once.
+    """The tokens of a file. The file is read again when it changes, so deleting a line revokes its token.
 
     Raises
     ------
     ValueError, OSError
-        As `read_tokens`, or there is no token. A file that is damaged later allows nobody until it is mended.
+        As raised by `read_tokens`, or the file has no token. If the file is damaged later, all requests are refused until it
+        is mended.
     """
 
     def __init__(self, path: AnyPath) -> None:
@@ -116,9 +117,10 @@ class TokenFile:
             raise ValueError(f"{path} has no token; make one with ndcore token {path} NAME --scope write")
 
     def check(self, authorization: Sequence[str], scope: str) -> str:
-        """Return the name of the token of a request. Raises Refused unless it is known and allows a scope.
+        """Return the name of the token of a request. Raises Refused unless the token is known and allows the scope.
 
-        authorization: all headers of this name. Every token of the file is compared, in constant time each.
+        authorization: all headers of this name. The token is compared with every token of the file, in constant time for
+        each.
         """
         kind, _, given = (authorization[0] if len(authorization) == 1 else "").partition(" ")
         digest = _digest(given.strip())
@@ -132,7 +134,7 @@ class TokenFile:
         return known[0].name
 
     def _current(self) -> list[Token]:
-        """Return the tokens, read again where the file has changed; none where it cannot be read."""
+        """Return the tokens, after reading a changed file again; no tokens if it cannot be read."""
         with self._lock:
             now = time.monotonic()
             if now - self._looked >= AGAIN:
@@ -146,7 +148,7 @@ class TokenFile:
             return self._tokens
 
     def _status(self) -> tuple[int, ...] | None:
-        """Tell the file from what it was; None where it is gone."""
+        """Return a status by which a change of the file shows; None if it is gone."""
         try:
             status = self._path.stat()
         except OSError:

@@ -1,4 +1,4 @@
-"""ASGI middleware before all else of a server that writes: it counts each request, and writes its line in the log."""
+"""The outermost ASGI middleware of a server that writes: it counts each request and writes its line in the log."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ndcore.serve.counts import ServerCounts
 from ndcore.serve.guard import App, Message, Receive, Send
 from ndcore.serve.request_log import RequestLog
 
-OTHER = "other"  # the route of paths that are not known
+OTHER = "other"  # stands for all unknown paths
 _NOTE = "ndcore.note"
 
 
 @dataclass
 class RequestNote:
-    """What is noted of a request while it is answered: the name of its token, pages decided on, bytes, status."""
+    """Notes on a request in progress: the name of its token, decided pages, bytes, status."""
 
     token: str | None = None
     pages: int = 0
@@ -26,7 +26,7 @@ class RequestNote:
 
 
 def note_of(scope: MutableMapping[str, Any]) -> RequestNote:
-    """Return the note of a request; one that nobody reads where the server is not watched."""
+    """Return the notes on a request; if the server does not log, notes that are thrown away."""
     note: RequestNote = scope.setdefault(_NOTE, RequestNote())
     return note
 

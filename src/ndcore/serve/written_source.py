@@ -1,4 +1,4 @@
-"""The answers of a store that is written through the server: decisions, pages that are gone or forgotten, and backups."""
+"""Answer requests to a store that is written through the server: decisions, pages gone or removed, and backups."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ndcore.store.pages import Pages
 from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
-THREADS = 2  # that prepare pages
+THREADS = 2  # threads that prepare pages
 
-StreamPart: TypeAlias = Callable[[], tuple[Sequence[Asked], Refused | None]]  # parses pages up to the first one at fault
+StreamPart: TypeAlias = Callable[[], tuple[Sequence[Asked], Refused | None]]  # parses pages up to the first invalid one
 
 
 class _PreparedPart(NamedTuple):
-    """A part of a stream: what was asked, the pages, and the refusal of the page behind them, if there is one."""
+    """A part of a stream: the values sent, the pages made of them, and the refusal of the next page, if it is invalid."""
 
     asked: Sequence[Asked]
     pages: Pages
@@ -44,19 +44,19 @@ class WrittenSource(StoreSource):
     ----------
     store : Store
     name, seconds
-        As of `StoreSource`.
+        As for `StoreSource`.
     keep : float
-        Seconds for which idempotency keys are known.
+        Seconds for which idempotency keys are remembered.
     backups : Path, optional
         The directory of backups.
     member : ShardMember, optional
-        The store is one of several shards.
+        Set if the store is one of several shards.
 
     Attributes
     ----------
     store : Store
     counts : ServerCounts
-        Of decisions and of requests.
+        Counters of decisions and of requests.
     """
 
     kind = WRITTEN
@@ -78,13 +78,13 @@ class WrittenSource(StoreSource):
         return answers[0]
 
     async def decide_many(self, parts: AsyncIterator[StreamPart]) -> AsyncIterator[list[PageDecision]]:
-        """Decide on parts of a stream, in their order, and keep their pages.
+        """Decide the parts of a stream in order, and keep their pages.
 
-        Of a part that fails, and of those behind it, no page is kept, but for a page whose idempotency key was used for
-        another one: the pages before it are kept. While a part is decided on, the next one is prepared, and the one before
-        it goes to disk.
+        If a part fails, none of its pages and no later page is kept. The exception is an idempotency key that was used for
+        another page: the pages before it are kept. While a part is decided, the next one is prepared and the previous one
+        is synced to disk.
         """
-        unanswered: WaitingJob | None = None  # the part before
+        unanswered: WaitingJob | None = None  # the previous part
         try:
             prepared = await self._next(anext(parts, None))
             while prepared is not None:
@@ -110,7 +110,7 @@ class WrittenSource(StoreSource):
             yield await _answers(unanswered)
 
     def _check_further(self, part: _PreparedPart, decided: int) -> None:
-        """Raise Refused where a stream ends with a part, of which some pages are decided on."""
+        """Raise Refused if the stream ends with this part, of which `decided` pages are decided."""
         if decided < len(part.asked):
             raise reused(part.asked[decided])
         if part.refusal is not None:
@@ -120,21 +120,21 @@ class WrittenSource(StoreSource):
                           {"retry-after": "5"})
 
     def seen(self, asked: Asked) -> Seen:
-        """Note that a page is gone."""
+        """Record that a page is gone."""
         with meaning_of_errors(), self._writing(asked):
             known = any(self._store.mark_gone(key, asked.get("date")) for key in read_keys(asked["key"], asked.get("kind")))
             self._store.flush()
         return Seen(known)
 
     def remove(self, asked: Asked) -> Removed:
-        """Forget a page."""
+        """Remove a page from the store."""
         with self._follow_writer() as store, meaning_of_errors(), self._writing(asked):
             store.remove(find_key(store, asked["key"], asked.get("kind")))
             store.flush()
         return Removed(1)
 
     def expire(self, asked: Asked) -> Removed:
-        """Forget the pages that are older than a date."""
+        """Remove the pages that are older than a date."""
         with meaning_of_errors(), contextlib.nullcontext() if self.member is None else self.member.resting():
             count = self._store.expire(asked["before"])
             self._store.flush()
@@ -151,7 +151,7 @@ class WrittenSource(StoreSource):
                 raise Refused(409, str(error)) from error
 
     def backup(self, asked: Asked) -> BackedUp:
-        """Copy the store to the directory of backups, under a name of the server's own."""
+        """Copy the store to the directory of backups, under a name that the server chooses."""
         if self._backups is None:
             raise Refused(404, "this server has no directory of backups; start it with --backups DIR")
         name = f"{self.name}-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%S.%fZ}"
@@ -161,12 +161,12 @@ class WrittenSource(StoreSource):
 
     @property
     def waiting(self) -> int:
-        """How many pages wait to be decided on."""
+        """The number of pages in the queue."""
         return self._decider.waiting
 
     @property
     def obstacle(self) -> str | None:
-        """Why the server takes no pages now; None where it does."""
+        """The reason why the server accepts no pages now; None if it does."""
         if self._stopping:
             return "the server stops"
         if self._store.failure is not None:
@@ -174,32 +174,32 @@ class WrittenSource(StoreSource):
         return "too many pages wait to be decided on" if self._decider.crowded else None
 
     def describe_store(self) -> dict[str, Any]:
-        """Return the counts of the store, as of `Store.stats`."""
+        """Return the counts of `Store.stats`."""
         return self._store.stats()
 
     def stop(self) -> None:
-        """End streams after their present part."""
+        """End streams after their current part."""
         self._stopping = True
 
     def close(self) -> None:
-        """Answer what waits, and close the store."""
+        """Answer all queued pages, and close the store."""
         self._decider.close()
         self._preparing.shutdown()
         self._store.close()
 
     def _decide(self, pages: Pages) -> list[RequestAnswer]:
-        """Decide on pages. Raises Refused where a page belongs to another shard, or its host is being moved."""
+        """Decide pages. Raises Refused if a page belongs to another shard, or its host is being moved."""
         if self.member is None:
             return self._store.decide_requests(pages, self._keep)
         with self.member.deciding() as admit:
             return self._store.decide_requests(pages, self._keep, admit)
 
     def _writing(self, asked: Asked) -> contextlib.AbstractContextManager[None]:
-        """Let a page be changed, where it belongs to this shard."""
+        """Guard a change of a page. Raises Refused if it belongs to another shard, or its host is being moved."""
         return contextlib.nullcontext() if self.member is None else self.member.writing(asked["key"])
 
     async def _next(self, coming: Awaitable[StreamPart | None]) -> _PreparedPart | None:
-        """Parse and prepare the part of a stream that comes next; None at its end. Raises Refused without a page."""
+        """Parse and prepare the next part of a stream; None at its end. Raises Refused if its first page is invalid."""
         part = await coming
         if part is None:
             return None
@@ -220,7 +220,7 @@ class WrittenSource(StoreSource):
 
 @contextlib.contextmanager
 def meaning_of_errors() -> Iterator[None]:
-    """Turn errors of a store into refusals."""
+    """Turn errors of the store into refusals."""
     try:
         yield
     except OSError as error:
@@ -228,7 +228,7 @@ def meaning_of_errors() -> Iterator[None]:
             raise Refused(507, f"nothing of this is kept: {error}; make room, and ask again",
                           {"retry-after": "60"}) from error
         raise
-    except CorruptFile:  # no fault of who asks
+    except CorruptFile:  # not the client's fault
         raise
     except (TypeError, ValueError) as error:
         raise Refused(400, str(error)) from error
@@ -241,24 +241,24 @@ async def _answers(job: WaitingJob) -> list[PageDecision]:
 
 
 def _given(pages: Pages) -> Pages:
-    """Return pages that are prepared."""
+    """Return prepared pages unchanged: the `prepare` of a job."""
     return pages
 
 
 def _key_of(asked: Asked) -> Any:
-    """Return the key of a page that is decided on: a word is a str. Only bodies in Arrow have keys of bytes as they are."""
+    """Return the key of a page to be decided; words stay str. Only Arrow bodies have bytes as keys."""
     key = asked["key"]
     return key if isinstance(key, (str, bytes)) else read_keys(key)[0]
 
 
 def reused(asked: Asked) -> Refused:
-    """Return the refusal of a page whose idempotency key was used for another one."""
+    """Make the refusal of a page whose idempotency key was used for another page."""
     return Refused(422, f"the idempotency key {asked.get('idempotency_key')!r:.300} was used for another page, or for "
                         "another text or date of this one; give each page its own")
 
 
 def describe(answer: RequestAnswer) -> PageDecision:
-    """Return an answer with keys and dates for JSON."""
+    """Describe an answer of the store with keys and dates for JSON."""
     verdict, place, repeated, _ = answer
     assert verdict.key is not None
     return PageDecision(verdict.key, verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,

@@ -1,4 +1,4 @@
-"""Passages of whole collections: repeated ones with their places, and items of benchmarks in a corpus.
+"""Passages of whole collections: repeated passages with their places, and benchmark items that a corpus contains.
 
 Imports `alignment`, `text`, `storage` and the ground floor.
 """

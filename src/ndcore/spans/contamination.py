@@ -54,18 +54,18 @@ def contamination(
         Tokens of a window, 1 to 1024. The literature has 13 (Brown et al. 2020) and 8 (Chowdhery et al. 2022).
     gaps : int
         Tokens, 0 to 32. Above 0, near matches are found too: two seeds of n = ⌈min_tokens / 2⌉ tokens of an item, with at
-        most `gaps` tokens between them, in the item and in a document, whatever these are. An item of fewer than 2 n tokens
-        has none. What stands between two changes that are fewer than n tokens apart is missed. 0: exact runs only.
+        most `gaps` tokens, of any kind, between them in the item and in a document. An item of fewer than 2 n tokens has
+        none. Text between two changes that are fewer than n tokens apart is missed. 0: exact runs only.
     min_rarity : float, optional
-        Bits, at least 0. Given, the rarity of what is found of each item is measured, and an item is contaminated only from
-        this rarity on: a run of words that stand everywhere is chance. The rarity of a run is the sum over its distinct
-        words of log2((N + 1) / (m + 1)), where m of N documents have the word, in a sample of at most 8,192 documents. 0:
-        measured only.
+        Bits, at least 0. If given, the rarity of the runs found of each item is measured, and an item counts as
+        contaminated only if a run is at least this rare: runs of frequent words occur by chance. The rarity of a run is the
+        sum over its distinct words of log2((N + 1) / (m + 1)), where m of N documents have the word, in a sample of at most
+        8,192 documents. 0: measure only.
     fold : collection of "entities", "letters" and "accents"
         What is folded in items and documents before words are compared. "entities": character references of HTML become
         their characters. "letters": Greek, Cyrillic and other letters that look like one of a to z become that letter
-        (UTS #39). "accents": accents of Latin, Greek and Cyrillic letters are left out. Places still are of the texts as
-        they are given.
+        (UTS #39). "accents": accents of Latin, Greek and Cyrillic letters are left out. Places are still those in the
+        original texts.
     shingling : Shingling, optional
         Its unit, normalize and stop words decide what a token is; None: words. Its width is not used.
     threads : int, optional
@@ -86,7 +86,7 @@ def contamination(
 
     Notes
     -----
-    O(tokens) for a corpus in which runs of the items are rare. Of any corpus and items a token costs at most O(min_tokens).
+    O(tokens) for a corpus in which runs of the items are rare. In the worst case, a token costs O(min_tokens).
     Memory: about 60 bytes for each token of the items, with gaps 26·(gaps + 1) more; 12 for each window that occurs in the
     documents at hand, and 40 for each span of the corpus; the corpus itself is held 1 MiB for each thread at a time. Reading
     the corpus takes no GIL, except for folding.
@@ -107,7 +107,7 @@ def contamination(
 
 
 class GappedSearch(NamedTuple):
-    """A search for items, and one for their seeds where runs may have gaps."""
+    """A search for items, with a search for their seeds if runs may have gaps."""
 
     whole: ItemSearch
     seeds: ItemSearch | None
@@ -116,7 +116,7 @@ class GappedSearch(NamedTuple):
     rarity: WordRarity | None
 
     def look_up(self, piece: Any) -> tuple[WindowHits, WindowHits | None, list[tuple[int, Ints]]]:
-        """Search the documents of a piece, in any thread; return the hits of both, and words for `rarity`."""
+        """Search the documents of a piece, in any thread; return the hits of both searches, and the words for `rarity`."""
         return (self.whole.look_up(piece), None if self.seeds is None else self.seeds.look_up(piece),
                 [] if self.rarity is None else self.rarity.look_up(piece))
 
@@ -124,7 +124,7 @@ class GappedSearch(NamedTuple):
 def look_for(
     search: GappedSearch, threads: int | None, progress: bool | Progress | None, also: HitTaker | None = None
 ) -> tuple[Hits, GappedRuns | None, WordRarity | None]:
-    """Look for the items in all documents; return the hits, which `also` gets too, runs with gaps, and counts of words."""
+    """Search all documents; return the hits, which `also` gets too, the runs with gaps, and the counts of words."""
     hits, seeds = Hits(search.whole, also), search.seeds
     gapped = None if seeds is None else GappedRuns(seeds.grams, seeds.offsets, search.seed, search.gaps)
     with reporting(progress) as report:
@@ -144,7 +144,7 @@ def open_search(
     items: Any, corpus: Any, min_tokens: int, gaps: int, min_rarity: float | None, fold: Collection[Fold],
     shingling: Shingling | None, threads: int | None,
 ) -> GappedSearch:
-    """Open the search of the items in the corpus. Raises TypeError or ValueError as `contamination` does."""
+    """Open the search for the items in the corpus. Raises TypeError or ValueError as `contamination` does."""
     length, gaps = checked_int("min_tokens", min_tokens, 1, MAX_LENGTH), checked_int("gaps", gaps, 0, MAX_GAPS)
     folding, seed = Folding(fold), seed_length(length)
     if min_rarity is not None and not (isinstance(min_rarity, (int, float)) and 0 <= min_rarity < math.inf):
@@ -175,12 +175,12 @@ def open_search(
 
 
 def _open_rarity(search: ItemSearch, min_rarity: float | None) -> WordRarity | None:
-    """Return what counts the words of the items, or None."""
+    """Make the counter of the items' words; None if rarity is not measured."""
     return None if min_rarity is None else WordRarity(search.grams.symbols, search)
 
 
 def _with_seeds(ids: AnyArray, offsets: Ints, seed: int) -> tuple[AnyArray, Ints]:
-    """Return items, without the tokens of items that have fewer than two seeds."""
+    """Drop the tokens of items that have fewer than two seeds."""
     sizes = np.diff(offsets)
     enough = sizes >= 2 * seed
     return ids[np.repeat(enough, sizes)], np.append(0, np.cumsum(np.where(enough, sizes, 0)))

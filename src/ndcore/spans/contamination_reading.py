@@ -25,9 +25,9 @@ NONE = np.zeros(0, np.int64)
 
 
 class WindowHits(NamedTuple):
-    """Hits in consecutive documents: windows that equal a window of an item. Documents are numbered in the corpus."""
+    """Hits in consecutive documents: windows that equal a window of an item. Documents have their numbers in the corpus."""
 
-    documents: int  # all of them
+    documents: int  # of documents searched
     tokens: int
     holders: Ints  # documents with hits, ascending
     sizes: Ints  # their tokens
@@ -37,13 +37,13 @@ class WindowHits(NamedTuple):
 
     @classmethod
     def of(cls, sink: GramHits, first: int, same: Bools | None = None) -> Self:
-        """Return the hits that a sink collected in documents; `first` is the position of the first document.
+        """Make the hits that a sink collected in documents; `first` is the position of the first document.
 
         same : ndarray of bool, optional
             Whether to keep each hit; None: keep all.
         """
         tokens = np.frombuffer(sink.counted, np.int64)
-        if not len(sink.numbers):  # of most documents
+        if not len(sink.numbers):  # the usual case
             return cls(len(tokens), int(tokens.sum()), NONE, NONE, NONE, NONE, NONE)
         counts = np.diff(sink.begins)
         positions, numbers = sink.positions.astype(np.int64), sink.numbers.astype(np.int64)
@@ -62,11 +62,11 @@ class ItemSearch(Protocol):
     grams : Grams
         The windows of the items.
     offsets : ndarray of int64 (items + 1,)
-        Of the tokens of each item.
+        Where the tokens of each item begin and end.
     shingling : Shingling or None
-        What a token is; None of token ids.
+        What a token is; None for token ids.
     folding : Folding or None
-        What is folded in texts first.
+        What is folded in texts before tokens are read.
     """
 
     shingling: Shingling | None
@@ -75,7 +75,7 @@ class ItemSearch(Protocol):
     offsets: Ints
 
     def pieces(self) -> Iterator[Any]:
-        """Yield the documents of the corpus in pieces of work, once."""
+        """Yield the documents of the corpus once, in pieces of work."""
 
     def look_up(self, piece: Any) -> WindowHits:
         """Search the documents of a piece, in any thread; return the hits."""
@@ -87,7 +87,8 @@ class ItemSearch(Protocol):
 class TextSearch:
     """A search of texts for texts; see `ItemSearch`.
 
-    The polynomials are secret, and such that different tokens of items have different symbols. Texts are folded first.
+    The polynomials are secret, and drawn so that different tokens of the items have different symbols. Texts are folded
+    first.
     """
 
     def __init__(
@@ -139,9 +140,9 @@ class TextSearch:
         return first + inside, sink.values, sink.begins
 
     def _same(self, sink: GramHits, rows: Ints, tapes: list[bytes]) -> Bools:
-        """Tell for each hit whether the document has the tokens of the window. tapes: tokens of documents `rows`."""
+        """Tell for each hit whether the document has the tokens of the window. tapes: the tokens of the documents `rows`."""
         tokens, hits = np.frombuffer(sink.counted, np.int64)[rows], np.diff(sink.begins)[rows]
-        firsts = sink.positions.astype(np.int64) + np.repeat(np.cumsum(tokens) - tokens, hits)  # in all tapes, end to end
+        firsts = sink.positions.astype(np.int64) + np.repeat(np.cumsum(tokens) - tokens, hits)  # in the concatenated tapes
         return self._vocabulary.same(b"".join(tapes), firsts, self.grams.length_of(sink.numbers), self._numbers,
                                      self.grams.places[sink.numbers].astype(np.int64))
 
@@ -179,7 +180,7 @@ class IdSearch:
 
 
 def _symbols(shingling: Shingling, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints, list[bytes]]:
-    """Return the symbols of a piece's tokens, their offsets, and the canonical bytes of each text."""
+    """Compute the symbols of a piece's tokens; return them, their offsets, and the canonical bytes of each text."""
     batch = shingling.batch(piece[1])
     sink = shingling.shingler.symbols(batch, Symbols(len(piece[1])))
     return sink.values, sink.begins, shingling.shingler.canonical(batch, bytes)
@@ -193,28 +194,28 @@ def _differ(symbols: UInts, numbers: AnyArray, count: int) -> bool:
 
 
 HitTaker: TypeAlias = Callable[[Ints, Ints, Ints, Ints], None]
-"""Gets hits of whole documents, in order: the documents, and of each hit the index of its document, its position, its
-number."""
+"""Receives the hits of whole documents, in order: the documents, then for each hit the index of its document, its position
+and its number."""
 
-WAITING = 1 << 18  # hits that are gathered before they are recorded
+WAITING = 1 << 18  # hits that are collected before they are recorded
 
 
 class Hits:
-    """The hits in the documents so far, by window of an item and by document; `also` gets all hits.
+    """The hits in the documents so far, by window of an item and by document; `also` receives all hits.
 
     Attributes
     ----------
     grams : Grams
     offsets : ndarray of int64
-        Of the tokens of the items.
+        Where the tokens of each item begin and end.
     documents, tokens : int
-        Documents so far, and their tokens.
+        Numbers of documents and of their tokens so far.
     document, position : ndarray of int64
-        Of each window: 1 + the first document that has it (0: none), and where the window begins there.
+        For each window, 1 + the first document that has it (0: none), and where the window begins there.
     spans : list of tuples of arrays
-        Document, first and last token + 1 of each span, number of its first window.
+        For each span, the document, the first token, the last token + 1, and the number of its first window.
     holding : list of tuples of arrays
-        Document and number of tokens, of documents that have a window.
+        For each document with a window, its position and its number of tokens.
     """
 
     def __init__(self, search: ItemSearch, also: HitTaker | None = None) -> None:
@@ -228,7 +229,7 @@ class Hits:
         self._hits = 0
 
     def add(self, hits: WindowHits) -> None:
-        """Add the hits of the next documents. They are recorded many at a time, the last ones by `settle`."""
+        """Add the hits of the next documents. Hits are recorded in batches; `settle` records the last batch."""
         self.documents += hits.documents
         self.tokens += hits.tokens
         if len(hits.holders):
@@ -238,7 +239,7 @@ class Hits:
                 self.settle()
 
     def settle(self) -> None:
-        """Record the hits that were gathered."""
+        """Record the collected hits."""
         waiting, self._waiting, self._hits = self._waiting, [], 0
         if not waiting:
             return
@@ -254,8 +255,8 @@ class Hits:
             self._also(documents, rows, positions, numbers)
 
     def _note(self, documents: Ints, sizes: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
-        """Record hits, in order of documents and positions. rows: the index in `documents` of the document of each hit."""
-        new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # the first hit of a number is written last, and stays
+        """Record hits, in order of documents and positions. rows: for each hit, the index of its document in `documents`."""
+        new = np.flatnonzero(self.document[numbers] == 0)[::-1]  # written last, the first hit of a number stays
         self.document[numbers[new]] = 1 + documents[rows[new]]
         self.position[numbers[new]] = positions[new]
         self.holding.append((documents, sizes))
@@ -264,7 +265,7 @@ class Hits:
 
 
 def _allocate_sparse(count: int) -> Ints:
-    """Allocate zeros, int64, of which only written pages take memory: 4 KiB each, not 2 MiB as huge pages would."""
+    """Allocate int64 zeros of which only written pages take memory, 4 KiB each; huge pages would take 2 MiB."""
     memory = mmap.mmap(-1, max(1, count) * 8)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE)
@@ -278,7 +279,7 @@ def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints
     """
     if not len(rows):
         return starts, ends, np.zeros(0, np.int64)
-    apart = np.int64(1) + ends.max()  # shifts a document's ranges behind all ranges of the one before
+    apart = np.int64(1) + ends.max()  # shifts a document's ranges beyond all ranges of the previous one
     last = np.maximum.accumulate(ends + rows * apart)
     begun = np.flatnonzero(np.concatenate([[True], starts[1:] + rows[1:] * apart > last[:-1]]))
     finals = np.concatenate([begun[1:], [len(rows)]]) - 1
@@ -286,5 +287,5 @@ def unite_ranges(rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints
 
 
 def find_items(offsets: Ints, places: Ints) -> Ints:
-    """Return the items that have the tokens at these places; `offsets` of the tokens of items."""
+    """Find the items of tokens by their indexes among all tokens; `offsets`: where the tokens of each item begin and end."""
     return np.searchsorted(offsets, places, "right") - 1

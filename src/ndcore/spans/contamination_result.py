@@ -1,4 +1,4 @@
-"""The result of `contamination`: counts of each item, its places, and the spans of the corpus."""
+"""The result of `contamination`: counts and places for each item, and the spans of the corpus."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RuleName = Literal["any", "gpt-3", "palm"]
 
 
 class Rule(NamedTuple):
-    """When an item counts as contaminated: the tokens of a window (None: any number), and the share of windows at least."""
+    """A rule for contaminated items: the tokens of a window (None: any number), and the least share of windows."""
 
     min_tokens: int | None
     share: float
@@ -43,7 +43,7 @@ class _ContaminatedPlaces(NamedTuple):
 
 
 class ContaminatedPlaces(NamedColumns, _ContaminatedPlaces):  # type: ignore[misc]
-    """The first places of items in the corpus: consecutive windows of an item at consecutive positions are one place.
+    """The first places of items in the corpus. Consecutive windows of an item at consecutive positions are one place.
 
     int64 arrays: the item, its first token and last token + 1; the document, and the token where the place begins.
     """
@@ -62,7 +62,8 @@ class _Spans(NamedTuple):
 class Spans(NamedColumns, _Spans):  # type: ignore[misc]
     """Runs of tokens in the corpus that windows of items cover.
 
-    int64 arrays: the document, its first token and last token + 1; an item that has the first window of the run, and where.
+    int64 arrays: the document, the first token and last token + 1 of the run; an item that has its first window, and the
+    token of the item where it begins.
     """
 
     __slots__ = ()
@@ -76,7 +77,7 @@ class _ContaminatedDocuments(NamedTuple):
 
 
 class ContaminatedDocuments(NamedColumns, _ContaminatedDocuments):  # type: ignore[misc]
-    """The documents of the corpus that have windows of items: position, tokens, covered ones, longest run; int64."""
+    """The documents of the corpus that have windows of items: position, tokens, covered tokens, longest run; int64."""
 
     __slots__ = ()
 
@@ -99,29 +100,29 @@ class Contamination(Frozen):
     ----------
     min_tokens : int
     tokens, covered : ndarray of int64 (items,)
-        Tokens of each item, and how many of them are in windows that occur in the corpus.
+        Tokens of each item, and the number of them in windows that occur in the corpus.
     grams, found : ndarray of int64 (items,)
-        Distinct windows of each item, and how many of them occur.
+        Distinct windows of each item, and the number of them that occur.
     longest : ndarray of int64 (items,)
         The longest run of covered tokens.
     places : ContaminatedPlaces
     spans : Spans
     documents : ContaminatedDocuments
     corpus_documents, corpus_tokens : int
-        Documents of the corpus, and their tokens.
+        Numbers of documents of the corpus, and of their tokens.
     shingling : Shingling or None
-        What a token is; None of token ids.
+        What a token is; None for token ids.
     folding : Folding or None
         What was folded in texts before words were compared.
     gapped : GappedPlaces or None
-        With gaps, the first places of runs with a gap. `covered`, `longest`, `spans` and `documents` count these runs too,
-        `grams`, `found` and `places` do not. None: without gaps.
+        The first places of runs with a gap; None: no gaps were allowed. `covered`, `longest`, `spans` and `documents` count
+        these runs too; `grams`, `found` and `places` do not.
     min_rarity : float or None
-        Bits from which on an item is contaminated.
+        The least rarity of a contaminated item, in bits.
     rarity : ndarray of float64 (items,), or None
         The rarity of the rarest run of covered tokens of each item, in bits; see `contamination`. None: not measured.
     sampled : int
-        Documents in which words were counted for `rarity`.
+        Number of documents in which words were counted for `rarity`.
     """
 
     min_tokens: int
@@ -147,7 +148,7 @@ class Contamination(Frozen):
         cls, hits: Hits, gapped: GappedRuns | None, words: WordRarity | None, min_tokens: int, min_rarity: float | None,
         search: ItemSearch,
     ) -> Self:
-        """Count the hits of a search."""
+        """Make the result from the hits of a search."""
         offsets, grams, n = hits.offsets, hits.grams, len(hits.offsets) - 1
         begins = np.flatnonzero(grams.numbers)
         numbers = grams.numbers[begins].astype(np.int64) - 1
@@ -197,19 +198,19 @@ class Contamination(Frozen):
         Raises
         ------
         ValueError
-            The rule has another number of tokens than the windows that were looked for, or is about exact runs, and gaps
-            were allowed.
+            The rule has another number of tokens than the windows of the search, or it is about exact runs and gaps were
+            allowed.
         """
         return self.matched(rule) & self.is_rare()
 
     def is_rare(self) -> Bools:
-        """Tell which items are as rare as `min_rarity` asks; all, where rarity was not measured. bool (items,)."""
+        """Tell which items are at least as rare as `min_rarity`; all if rarity was not measured. bool (items,)."""
         if self.rarity is None or self.min_rarity is None:
             return np.ones(len(self), np.bool_)
         return self.rarity >= self.min_rarity
 
     def explain_all(self, rule: RuleName = "any") -> list[str]:
-        """Say in words why each item is contaminated, by a rule, or why not."""
+        """Say in words why each item is contaminated by a rule, or why not."""
         matched, rare, verdicts = self.matched(rule), self.is_rare(), self.contaminated(rule)
         rarity = None if self.rarity is None else self.rarity.tolist()
         return [("" if verdict else "not ") + f"contaminated; {say_share(covered, tokens, match)}"
@@ -218,7 +219,7 @@ class Contamination(Frozen):
                     verdicts.tolist(), self.covered.tolist(), self.tokens.tolist(), matched.tolist(), strict=True))]
 
     def matched(self, rule: RuleName = "any") -> Bools:
-        """Tell which items a rule holds for, rare or not; see `contaminated`."""
+        """Tell for which items a rule holds, regardless of rarity; see `contaminated`."""
         check_choice("rule", rule, tuple(RULES))
         tokens, share = RULES[rule]
         if tokens is not None and tokens != self.min_tokens:
@@ -238,7 +239,7 @@ class Contamination(Frozen):
         labels : sequence of str
             The benchmark of each item.
         rule : str
-            As in `contaminated`.
+            As for `contaminated`.
 
         Returns
         -------
@@ -254,13 +255,13 @@ class Contamination(Frozen):
     def cleaned(self, corpus: Iterable[Text] | Corpus, threads: int | None = None) -> Iterator[Text]:
         """Yield each document of the corpus without `spans`, in order; "" or b"" where nothing is left.
 
-        A cut takes the blanks that follow and are in no token. It joins nothing: where no blank is left between two pieces,
-        a space is put.
+        A cut takes the blanks that follow it and belong to no token. It never joins words: a space is inserted if no blank
+        is left between two pieces.
 
         Parameters
         ----------
         corpus : iterable of str or bytes, a column, or a Corpus
-            The documents that were looked through, in the same order.
+            The documents that were searched, in the same order.
         threads : int, optional
             None: one per CPU.
 
@@ -268,7 +269,7 @@ class Contamination(Frozen):
         ------
         ValueError
             The result is of token ids (`spans` has the tokens); the unit is a callable, whose tokens have no known places;
-            or the corpus is not the one that was looked through: it has more or fewer documents, or a shorter one.
+            or the corpus is not the one that was searched: it has more or fewer documents, or a shorter one.
         """
         if self.shingling is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")
@@ -279,7 +280,7 @@ class Contamination(Frozen):
 
 
 def say_share(covered: int, tokens: int, matched: bool) -> str:
-    """Say how many tokens are covered, and whether that is enough for the rule."""
+    """Say in words how many tokens are covered, and whether that is enough for the rule."""
     if not tokens:
         return "empty"
     if not covered:
@@ -289,14 +290,14 @@ def say_share(covered: int, tokens: int, matched: bool) -> str:
 
 
 def say_rarity(bits: float | None, least: float | None, rare: bool) -> str:
-    """Say how rare the words of a run are; nothing where that was not measured, or nothing was found."""
+    """Say in words how rare a run is; empty if rarity was not measured, or nothing was found."""
     if bits is None:
         return ""
     return f", rarity {bits:.1f} bits" if rare else f", common words only: rarity {bits:.1f} bits, below {least:g}"
 
 
 def sum_benchmarks(labels: Sequence[str], contaminated: Bools, tokens: Ints, covered: Ints) -> list[Benchmark]:
-    """Sum up the items of each label, in the order of their first items. ValueError: there are not as many labels."""
+    """Sum up the items of each label, in the order of their first items. Raises ValueError unless each has a label."""
     if len(labels) != len(tokens):
         raise ValueError(f"there are {len(labels)} labels for {len(tokens)} items; give one for each")
     rows: dict[str, list[int]] = {}
@@ -307,7 +308,7 @@ def sum_benchmarks(labels: Sequence[str], contaminated: Bools, tokens: Ints, cov
 
 
 def _find_repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> Ints:
-    """Find the windows, which begin at `begins`, that an earlier window of their item equals."""
+    """Find the windows that equal an earlier window of their item; the windows begin at `begins`."""
     firsts = grams.places[numbers].astype(np.int64)
     others = np.flatnonzero(firsts != begins)
     items = find_items(offsets, begins[others])
@@ -320,7 +321,7 @@ def _find_repeated(grams: Grams, offsets: Ints, begins: Ints, numbers: Ints) -> 
 
 
 def _join_places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> ContaminatedPlaces:
-    """Join windows that follow each other in an item and, at their first places, in a document."""
+    """Join windows that are consecutive in an item and, at their first places, in a document."""
     documents, positions = hits.document[numbers] - 1, hits.position[numbers]
     goes_on = (np.diff(items) == 0) & (np.diff(begins) == 1) & (np.diff(documents) == 0) & (np.diff(positions) == 1)
     first = np.flatnonzero(np.concatenate([[True], ~goes_on])[: len(items)])
@@ -331,7 +332,7 @@ def _join_places(hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> Contam
 
 
 def _join_spans(hits: Hits) -> Spans:
-    """Join the spans of all pieces, and name an item for each."""
+    """Concatenate the spans of all pieces, with an item for each."""
     empty = np.zeros(0, np.int64)
     document, start, end, number = (np.concatenate([empty, *parts]) for parts in zip(*hits.spans, strict=True)) \
         if hits.spans else (empty,) * 4
@@ -343,7 +344,7 @@ def _join_spans(hits: Hits) -> Spans:
 def _cover(
     hits: Hits, gapped: GappedRuns | None, items: Ints, begins: Ints, ends: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Return the item, the first token and the last + 1 of each run of covered tokens, in the tokens of all items."""
+    """Find the runs of covered tokens: their items, first tokens and last tokens + 1, in the tokens of all items."""
     if gapped is not None:
         of, positions = gapped.seeds_found()
         seeds = hits.offsets[of] + positions
@@ -356,7 +357,7 @@ def _cover(
 
 
 def _outside(places: GappedPlaces, hits: Hits, items: Ints, begins: Ints, numbers: Ints) -> GappedPlaces:
-    """Leave out the places all of whose tokens of the item are in one exact run; windows that occur begin at `begins`."""
+    """Drop places whose tokens of the item all lie in one exact run; windows that occur begin at `begins`."""
     starts, ends, _ = unite_ranges(items, begins, begins + hits.grams.length_of(numbers))
     first, last = (hits.offsets[places.item] + column for column in (places.start, places.end))
     at = np.searchsorted(starts, first, "right") - 1
@@ -374,7 +375,7 @@ def _unite_spans(exact: Spans, gapped: GappedRanges) -> Spans:
 
 
 def _sum_documents(spans: Spans, holding: list[tuple[Ints, Ints]]) -> ContaminatedDocuments:
-    """Sum up the spans of each document; holding: documents and their tokens, in parts."""
+    """Sum up the spans of each document. holding: pairs of arrays with documents and their numbers of tokens."""
     empty = np.zeros(0, np.int64)
     document, at = np.unique(np.concatenate([empty, *(part[0] for part in holding)]), return_index=True)
     tokens = np.concatenate([empty, *(part[1] for part in holding)])[at]

@@ -1,4 +1,4 @@
-"""Texts without some of their tokens."""
+"""Cut ranges of tokens out of texts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ndcore.text.shingling import Shingling
 BLANKS, BLANK_BYTES = re.compile(r"[\t\n\v\f\r ]*"), re.compile(rb"[\t\n\v\f\r ]*")
 
 Kind = TypeVar("Kind")
-Work: TypeAlias = Callable[[Sequence[Text], Shingling, Ints, Ints, Ints], Kind]  # texts, and ranges as of `cut_texts`
+Work: TypeAlias = Callable[[Sequence[Text], Shingling, Ints, Ints, Ints], Kind]  # gets texts, and ranges as in `cut_texts`
 
 
 def cut_texts(
     texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, whole: bool = False,
     folding: Folding | None = None,
 ) -> list[list[Text]]:
-    """Cut ranges of tokens out of texts, with the blanks that follow each; return the pieces left of each text.
+    """Cut ranges of tokens out of texts, with the blanks that follow each range; return the pieces left of each text.
 
-    Text k has the ranges bounds[k] to bounds[k + 1] − 1, ascending and apart. The pieces are in order, and none is empty.
-    Blanks are white space of ASCII, in str and in bytes; those that are tokens stay, and so does a character that another
-    token shares (see `place_texts`). whole: bytes are cut at whole characters too, as a str is; otherwise tokens of unit
-    byte are cut at any byte. folding: the tokens are of the folded texts.
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. The pieces are in order, and none
+    is empty. Blanks are ASCII white space, in str and in bytes. Blanks that are tokens stay, and so does a character that
+    another token shares (see `place_texts`). whole: cut bytes between characters, as a str; otherwise tokens of unit byte
+    are cut at any byte. folding: the tokens are of the folded texts.
     """
     left: list[list[Text]] = [[text] if text else [] for text in texts]
     some = np.flatnonzero(np.diff(bounds))
@@ -56,7 +56,7 @@ def cut_texts(
 
 
 def _in_own_units(texts: Sequence[Text], bounds: Ints, placed: TokenPlaces) -> tuple[Ints, Ints]:
-    """Return where ranges begin and end, in characters of a str and in bytes of bytes."""
+    """Find where ranges begin and end: in characters of a str, in bytes of bytes."""
     of_str = np.repeat(are_str(texts), np.diff(bounds))
     return (np.where(of_str, placed.start_char, placed.start_byte), np.where(of_str, placed.end_char, placed.end_byte))
 
@@ -64,18 +64,18 @@ def _in_own_units(texts: Sequence[Text], bounds: Ints, placed: TokenPlaces) -> t
 def find_cut_spans(
     texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints
 ) -> tuple[Ints, Ints]:
-    """Return where cutting ranges of tokens begins and ends, in characters (code points): the spans `cut_texts` removes.
+    """Find the spans that `cut_texts` removes, in characters (code points).
 
-    Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. Where one follows another without
-    a token between them, the first goes up to it. A range is empty where nothing is cut. Of bytes the whole characters are
-    listed.
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. If no token is between two
+    ranges, the span of the first reaches to the second. A span is empty if nothing is cut. In bytes, spans have whole
+    characters.
     """
     n, rows = len(firsts), np.repeat(np.arange(len(texts)), np.diff(bounds))
     if not n:
         return firsts, lasts
     apart = (lasts[:-1] != firsts[1:]) | (rows[1:] != rows[:-1])
     heads, finals = np.flatnonzero(np.append(True, apart)), np.append(np.flatnonzero(apart), n - 1)
-    group = np.append(0, np.cumsum(apart))  # ranges without a token between
+    group = np.append(0, np.cumsum(apart))  # ranges with no token between them
     placed = place_texts(texts, shingling, bounds, firsts, lasts[finals][group])
     starts, stops = placed.start_char, placed.end_char[heads]
     reached = stops.copy()
@@ -90,18 +90,18 @@ def find_cut_spans(
 
 
 def _has_blank_tokens(shingling: Shingling) -> bool:
-    """Tell whether each blank is a token."""
+    """Tell whether every blank is a token."""
     return shingling.unit in ("char", "grapheme", "byte") and shingling.normalize != "scan"
 
 
 def _skip_blanks(text: Any, at: int) -> int:
-    """Return the end of the blanks that begin at a position."""
+    """Find the end of the blanks that begin at a position."""
     blanks = (BLANKS if isinstance(text, str) else BLANK_BYTES).match(text, at)
     return at if blanks is None else int(blanks.end())
 
 
 def joined(pieces: list[Text], of_str: bool) -> Text:
-    """Join the pieces of a text, with a space where no blank is between two."""
+    """Join the pieces of a text, with a space between two that have no blank between them."""
     blank: Any = " " if of_str else b" "
     parts: list[Any] = []
     for piece in pieces:
@@ -115,13 +115,13 @@ def joined(pieces: list[Text], of_str: bool) -> Text:
 def cut_corpus(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
 ) -> Iterator[tuple[bool, list[Text]]]:
-    """Yield for each of the n documents of a corpus whether it is a str, and what `cut_texts` leaves of it, in order.
+    """Yield for each of the n documents of a corpus, in order, whether it is a str, and the pieces that `cut_texts` leaves.
 
     Raises
     ------
     ValueError
-        The unit is a callable, whose tokens have no known places; or the corpus is not the one that was looked through: it
-        has more or fewer documents, or one with fewer tokens than are to be cut.
+        The unit is a callable, whose tokens have no known places; or the corpus is not the one that was searched: it has
+        more or fewer documents, or one without a token to be cut.
     """
     numbered = ((np.arange(first, first + len(texts)), texts) for first, texts in corpus_pieces(corpus))
     work = partial(_cut_piece, False, folding)
@@ -131,7 +131,7 @@ def cut_corpus(
 def cut_some(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
 ) -> Iterator[tuple[bool, list[Text]]]:
-    """Yield what `cut_corpus` does for the documents that have ranges, and read no others. Bytes are cut between characters.
+    """Yield the same as `cut_corpus`, but read only the documents that have ranges. Bytes are cut between characters.
 
     Raises as `cut_corpus` does.
     """
@@ -142,7 +142,7 @@ def cut_some(
 def find_corpus_spans(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> Iterator[tuple[Ints, Ints]]:
-    """Yield what `find_cut_spans` says of the documents that have ranges, some at a time, in order; no others are read.
+    """Yield the results of `find_cut_spans` in batches, in order, reading only the documents that have ranges.
 
     Raises as `cut_corpus` does.
     """
@@ -153,13 +153,13 @@ def _cut_piece(
     whole: bool, folding: Folding | None, texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints,
     lasts: Ints,
 ) -> list[tuple[bool, list[Text]]]:
-    """Tell of each text whether it is a str, and what `cut_texts` leaves of it."""
+    """Return for each text whether it is a str, and the pieces that `cut_texts` leaves."""
     pieces = cut_texts(texts, shingling, bounds, firsts, lasts, whole, folding)
     return list(zip(are_str(texts).tolist(), pieces, strict=True))
 
 
 def _yield_all(made: Iterator[list[Kind]], n: int) -> Iterator[Kind]:
-    """Yield the results of documents, and raise ValueError at the end if there were not n."""
+    """Yield the results of documents. Raises ValueError at the end unless there were n."""
     count = 0
     for some in made:
         yield from some
@@ -171,7 +171,7 @@ def _yield_all(made: Iterator[list[Kind]], n: int) -> Iterator[Kind]:
 def _map_some(
     work: Work[Kind], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> Iterator[Kind]:
-    """Apply `work` to the documents that have ranges. ValueError at the end if one of them was not there."""
+    """Apply `work` to the documents that have ranges. Raises ValueError at the end if one was missing."""
     missing = np.zeros(n, np.bool_)
     missing[ranges[0]] = True
     wanted = missing.copy()
@@ -185,7 +185,7 @@ def _map_some(
 
 
 def _refuse_missing(missing: Bools) -> Iterator[Any]:
-    """Yield nothing. Raises ValueError if a document is missing when the iteration comes here."""
+    """Yield nothing. Raises ValueError if a document is missing, at the end of the chain of iterators."""
     if missing.any():
         raise ValueError(f"the corpus has no document {np.flatnonzero(missing)[0]}, and {len(missing)} were looked through")
     yield from ()

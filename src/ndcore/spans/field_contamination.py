@@ -35,25 +35,25 @@ def field_contamination(
 ) -> FieldContamination:
     """Find which fields of items, such as questions and answers, occur in a corpus, exactly.
 
-    Each text of a field is a part, which is looked for as `contamination` looks for an item. A field with several texts,
-    such as a list of answers, is found if one of its parts is.
+    Each text of a field is a part, and is searched for as `contamination` searches for an item. A field with several texts,
+    such as a list of answers, is found if one of its parts is found.
 
     Parameters
     ----------
     items : iterable of mappings
-        From names of fields to a text, several texts, or None. All are in memory.
+        Maps names of fields to a text, several texts, or None. All items are in memory.
     corpus : iterable of str or bytes, a column, or a Corpus
-        As in `contamination`.
-    fields : sequence of str
-        Names of the fields to look for. The first one is what others stand near.
+        As for `contamination`.
+         fields : sequence of str
+        Names of the fields to search for. Nearness is measured from the first field.
     min_tokens : int
         Tokens of a window, 1 to 1024. A part with fewer tokens is one window.
     near : int, optional
-        Tokens, 0 to 65536. Given, `FieldContamination.near` tells which fields stand within `near` tokens of a window of
-        the first field of their item, in a document. None: this is not looked for.
+        Tokens, 0 to 65536. If given, `FieldContamination.near` tells which fields occur within `near` tokens of a window of
+        the first field of their item in a document. None: do not measure it.
     gaps, min_rarity, fold, shingling, threads, progress
-        As in `contamination`. Parts of later fields that are shorter than `min_tokens` need no rarity: `near` is for these.
-        With gaps, `near` still is about exact windows.
+        As for `contamination`. Parts of later fields that are shorter than `min_tokens` need not be rare: use `near` for
+        them. `near` counts exact windows only, with gaps too.
 
     Returns
     -------
@@ -62,13 +62,12 @@ def field_contamination(
     Raises
     ------
     TypeError, ValueError
-        An item is not a mapping of fields to texts, no item has one of the fields, or as `contamination`.
+        An item is not a mapping of fields to texts, no item has one of the fields, or as raised by `contamination`.
 
     Notes
     -----
-    Costs are as of `contamination`, with `near` also one comparison for each hit of a first field and each distinct
-    window of others within `near` tokens, and for each pair of windows that stand near one look at the items that have the
-    rarer one.
+    The costs of `contamination`. With `near`, each hit of a first field is also compared with each distinct window of
+    other fields within `near` tokens, and for each pair of near windows the items that have the rarer one are looked up.
 
     Examples
     --------

@@ -24,13 +24,13 @@ class FieldContamination(Frozen):
     ----------
     fields : tuple of str
     parts : Contamination
-        Of the parts, in the order of items and fields: counts, places in the corpus, spans of documents.
+        The result for the parts, in the order of items and fields: counts, places in the corpus, spans of documents.
     part_item, part_field : ndarray of int64 (parts,)
-        The number of the item of each part, and of its field.
+        For each part, the number of its item and of its field.
     within : int or None
-        Tokens between fields that stand near each other.
+        The largest distance in tokens of fields that are near each other.
     near_places : NearPlaces or None
-        A place of each field that stands near the first one; None where that was not looked for.
+        A place of each field that is near the first one; None if nearness was not measured.
     """
 
     fields: tuple[str, ...]
@@ -45,7 +45,7 @@ class FieldContamination(Frozen):
     def of(
         cls, fields: tuple[str, ...], parts: ItemParts, result: Contamination, within: int | None, places: NearPlaces | None
     ) -> FieldContamination:
-        """Make the result from what was found of the parts."""
+        """Make the result from the result for the parts."""
         return cls(fields, result, parts.item, parts.field, parts.items, within, places)
 
     def __len__(self) -> int:
@@ -56,24 +56,24 @@ class FieldContamination(Frozen):
         return f"<FieldContamination of {len(self)} items: {counts} in {self.parts.corpus_documents} documents>"
 
     def total(self, values: Any) -> Ints:
-        """Sum up a number of each part, such as ``parts.covered``, by item and field: int64 (items, fields)."""
+        """Sum up values of the parts, such as ``parts.covered``, by item and field: int64 (items, fields)."""
         shape = (self.items, len(self.fields))
         sums = np.bincount(self.part_item * shape[1] + self.part_field, values, shape[0] * shape[1])
         return sums.astype(np.int64).reshape(shape)
 
     @property
     def tokens(self) -> Ints:
-        """Tokens of each field, all parts: int64 (items, fields)."""
+        """Tokens of each field, summed over its parts: int64 (items, fields)."""
         return self.total(self.parts.tokens)
 
     @property
     def covered(self) -> Ints:
-        """Tokens of each field that are in windows which occur in the corpus: int64 (items, fields)."""
+        """Tokens of each field in windows that occur in the corpus: int64 (items, fields)."""
         return self.total(self.parts.covered)
 
     @property
     def near(self) -> Bools | None:
-        """Whether each field stands near the first one; of that, whether it occurs. bool (items, fields), or None."""
+        """Whether each field is near the first one; for the first one, whether it occurs. bool (items, fields), or None."""
         if self.near_places is None:
             return None
         near = np.zeros((self.items, len(self.fields)), np.bool_)
@@ -83,7 +83,7 @@ class FieldContamination(Frozen):
 
     @property
     def rarity(self) -> Floats | None:
-        """The rarity of each field, the rarest of its parts, in bits: float64 (items, fields); None: not measured."""
+        """The rarity of the rarest part of each field, in bits: float64 (items, fields); None: not measured."""
         if self.parts.rarity is None:
             return None
         rarity = np.zeros((self.items, len(self.fields)))
@@ -91,9 +91,9 @@ class FieldContamination(Frozen):
         return rarity
 
     def found(self, rule: RuleName = "any") -> Bools:
-        """Tell which fields are found, that is, have a part that is, by a rule; see `Contamination.contaminated`.
+        """Tell which fields have a part that is found by a rule; see `Contamination.contaminated`.
 
-        With `min_rarity` it must be rare, except for parts of later fields that are shorter than `min_tokens`.
+        With `min_rarity` the part must be rare, unless it is of a later field and shorter than `min_tokens`.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class FieldContamination(Frozen):
         Raises
         ------
         ValueError
-            The rule has another number of tokens than the windows that were looked for.
+            The rule has another number of tokens than the windows of the search.
         """
         short = (self.part_field > 0) & (self.parts.tokens < self.parts.min_tokens)
         return self.total(self.parts.matched(rule) & (self.parts.is_rare() | short)) > 0
@@ -117,10 +117,10 @@ class FieldContamination(Frozen):
         Parameters
         ----------
         rule : "any", "gpt-3" or "palm"
-            When a part is found.
+            The rule by which a part is found.
         require : sequence of str
-            Fields which must be found, all of them. With ``near=…``, they must also stand near the first field. None: one
-            field of any name suffices.
+            Fields that must all be found. With ``near=…``, they must also be near the first field. None: any one field
+            suffices.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class FieldContamination(Frozen):
         item : int
             Its number, from 0.
         rule, require
-            As in `contaminated`.
+            As for `contaminated`.
 
         Raises
         ------

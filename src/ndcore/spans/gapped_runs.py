@@ -1,8 +1,9 @@
-"""Runs of items that occur with a gap: two exact seeds, and few tokens between them, in the item and in the document.
+"""Runs of items that occur with a gap: two exact seeds with few tokens between them, in the item and in the document.
 
-Naively each seed of a document is taken to all items that have it. Here pairs of seeds are numbered, as windows are: all
-pairs of an item with at most `gaps` tokens between them are in one sorted table, equal ones once, however many items share
-them. A pair of hits in a document that is in the table is a run with a gap. `reference.contamination` has the definition.
+The naive algorithm compares each seed of a document with all items that have it. Here pairs of seeds are numbered, like
+windows: one sorted table has all pairs of seeds that an item has with at most `gaps` tokens between them, and a pair that
+many items share is there once. A pair of hits in a document is a run with a gap if it is in the table.
+`reference.contamination` has the definition.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _GappedPlaces(NamedTuple):
 
 
 class GappedPlaces(NamedColumns, _GappedPlaces):  # type: ignore[misc]
-    """The first places of runs with a gap in the corpus, without those in which all tokens of the item are in exact runs.
+    """The first places of runs with a gap in the corpus, except those whose tokens of the item are all in exact runs.
 
     int64 arrays: the item, its first token and last token + 1; the document, its first token and last token + 1.
     """
@@ -38,8 +39,10 @@ class GappedPlaces(NamedColumns, _GappedPlaces):  # type: ignore[misc]
 
 
 class GappedRanges(NamedTuple):
-    """Ranges of tokens that runs with a gap cover, ascending: items or documents, first tokens, last tokens + 1, and an item
-    that has the first seed of a range, and where.
+    """Ranges of tokens that runs with a gap cover, ascending.
+
+    Items or documents, first tokens, last tokens + 1; an item that has the first seed of the range, and the token where the
+    seed begins there.
     """
 
     row: Ints
@@ -50,12 +53,12 @@ class GappedRanges(NamedTuple):
 
 
 def seed_length(min_tokens: int) -> int:
-    """Return the tokens of a seed: half as many as a window has, rounded up."""
+    """Return the number of tokens of a seed: half of a window's, rounded up."""
     return -(-min_tokens // 2)
 
 
 def estimate_missed(min_tokens: int, changed: float) -> float:
-    """Estimate which share of unchanged tokens at least stands in no seed, where each token is changed with a probability.
+    """Estimate a lower bound of the share of unchanged tokens in no seed, if each token is changed with a probability.
 
     With r = 1 − `changed`, an unchanged token is in a run of n or more unchanged ones with probability
     r^(n − 1) · (n · changed + r): the sum over lengths L ≥ n of L · r^L · changed², divided by r. O(1).
@@ -72,9 +75,9 @@ class GappedRuns:
     grams : Grams
         The seeds of items: windows of `seed_length` tokens. Items of fewer than two seeds have none.
     offsets : ndarray of int64
-        Of the tokens of these items.
+        Where the tokens of each item begin and end.
     seed, gaps : int
-        Tokens of a seed, and between two seeds at most.
+        Tokens of a seed, and the most tokens between two seeds.
 
     Notes
     -----
@@ -85,7 +88,7 @@ class GappedRuns:
     def __init__(self, grams: Grams, offsets: Ints, seed: int, gaps: int) -> None:
         self.grams, self.offsets, self.seed, self._gaps = grams, offsets, seed, gaps
         keys = np.zeros(0, np.int64)
-        for gap in range(gaps + 1):  # one by one, so that only distinct ones are in memory
+        for gap in range(gaps + 1):  # one at a time, so that only distinct pairs are in memory
             keys = np.union1d(keys, self._pairs(gap)[1])
         self._keys = keys
         self._document, self._position = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
@@ -94,7 +97,7 @@ class GappedRuns:
         self.holding: list[tuple[Ints, Ints]] = []
 
     def _pairs(self, gap: int) -> tuple[Ints, Ints]:
-        """Return where pairs of seeds of items with this gap begin, and their keys."""
+        """List the pairs of seeds of items with this gap: where they begin, and their keys."""
         numbers, apart = self.grams.numbers, self.seed + gap
         begins = np.flatnonzero((numbers[:-apart] > 0) & (numbers[apart:] > 0)) if len(numbers) > apart else NOWHERE
         begins = begins[find_items(self.offsets, begins) == find_items(self.offsets, begins + apart)]
@@ -106,7 +109,7 @@ class GappedRuns:
             return
         rows = np.repeat(np.arange(len(hits.holders)), hits.counts)
         apart = int(hits.positions.max()) + self.seed + self._gaps + 2
-        at = rows * apart + hits.positions  # in one long text, documents far from each other; ascending
+        at = rows * apart + hits.positions  # as if all documents were one text, with wide gaps between
         found: list[tuple[Ints, Ints, Ints]] = []
         for gap in range(self._gaps + 1):
             others = np.minimum(np.searchsorted(at, at + self.seed + gap), len(at) - 1)
@@ -120,10 +123,10 @@ class GappedRuns:
             self._note(hits, rows, pair, first, gaps)
 
     def _note(self, hits: WindowHits, rows: Ints, pair: Ints, first: Ints, gaps: Ints) -> None:
-        """Record pairs of hits: numbers of pairs, indices of their first hits, tokens in the gap."""
+        """Record pairs of hits, by the number of each pair, the index of its first hit, and the tokens in the gap."""
         order = np.lexsort((gaps, first))
         pair, first, gaps = pair[order], first[order], gaps[order]
-        new = np.flatnonzero(self._document[pair] == 0)[::-1]  # the first one is written last, and stays
+        new = np.flatnonzero(self._document[pair] == 0)[::-1]  # reversed: the first one is written last, and stays
         self._document[pair[new]] = 1 + hits.holders[rows[first[new]]]
         self._position[pair[new]], self._gap[pair[new]] = hits.positions[first[new]], gaps[new]
         starts = hits.positions[first]
@@ -133,7 +136,7 @@ class GappedRuns:
         self.holding.append((hits.holders[held], hits.sizes[held]))
 
     def spans(self) -> GappedRanges:
-        """Return the ranges of documents that runs with a gap cover, with the tokens in the gaps."""
+        """Return the ranges of documents that runs with a gap cover, gaps included."""
         document, start, end, number = (np.concatenate([NOWHERE, *parts]) for parts in zip(*self._spans, strict=True)) \
             if self._spans else (NOWHERE,) * 4
         places = self.grams.places[number].astype(np.int64)
@@ -141,7 +144,7 @@ class GappedRuns:
         return GappedRanges(document, start, end, items, places - self.offsets[items])
 
     def seeds_found(self) -> tuple[Ints, Ints]:
-        """Return the items and the positions in them of all seeds that are in runs which occur, ascending."""
+        """List all seeds in runs that occur, ascending: their items, and their positions in them."""
         begins = [NOWHERE]
         for gap in range(self._gaps + 1):
             found, _ = self._find(gap)
@@ -151,7 +154,7 @@ class GappedRuns:
         return items, every - self.offsets[items]
 
     def places(self) -> GappedPlaces:
-        """Return the first place of each run with a gap, by item and position; runs that follow each other are one place."""
+        """List the first place of each run with a gap, by item and position; adjoining runs are one place."""
         columns: list[tuple[Ints, ...]] = []
         for gap in range(self._gaps + 1):
             begins, pairs = self._find(gap)
@@ -169,7 +172,7 @@ class GappedRuns:
         return GappedPlaces(*(column[order] for column in every))
 
     def _find(self, gap: int) -> tuple[Ints, Ints]:
-        """Return where pairs of items with this gap begin that occur, and their numbers."""
+        """Find the pairs of items with this gap that occur: where they begin, and their numbers."""
         begins, keys = self._pairs(gap)
         pairs = np.searchsorted(self._keys, keys)
         found = self._document[pairs] > 0
@@ -180,5 +183,5 @@ NOWHERE = np.zeros(0, np.int64)
 
 
 def _make_keys(first: Ints, second: Ints) -> Ints:
-    """Return a number for each pair of numbers of seeds, which are below 2^31."""
+    """Combine two numbers of seeds, below 2^31, into one key."""
     return (first << 31) | second

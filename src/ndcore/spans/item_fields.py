@@ -1,4 +1,4 @@
-"""Items with several fields, as parts that are looked for one by one."""
+"""Split items with several fields into parts, which are searched for separately."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FieldItem: TypeAlias = Mapping[str, Text | Iterable[Text] | None]
 
 
 class ItemParts(NamedTuple):
-    """The parts of items: texts, and the item and the field of each, by their numbers; `items` is how many there are."""
+    """The parts of items: their texts, and the numbers of the item and field of each; `items` is the number of items."""
 
     texts: list[Text]
     item: Ints
@@ -22,7 +22,7 @@ class ItemParts(NamedTuple):
 
 
 def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of fields. Raises TypeError or ValueError where they are not different names."""
+    """Check the names of fields and return them. Raises TypeError or ValueError unless they are distinct names."""
     if isinstance(fields, (str, bytes)) or not all(isinstance(name, str) for name in fields):
         raise TypeError(f"fields is {fields!r:.80}; give a list of the names of fields, such as ['question', 'answers']")
     if not fields or len(set(fields)) < len(fields):
@@ -31,7 +31,7 @@ def check_fields(fields: Sequence[str]) -> tuple[str, ...]:
 
 
 def flatten_items(items: Iterable[FieldItem], fields: Sequence[str]) -> ItemParts:
-    """Return the parts of items, in the order of items and fields.
+    """List the parts of items, in the order of items and fields.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def flatten_items(items: Iterable[FieldItem], fields: Sequence[str]) -> ItemPart
 
 
 def _list_parts(number: int, name: str, value: Any) -> list[Text]:
-    """Return the parts of a field."""
+    """List the parts of a field."""
     if value is None:
         return []
     parts = [value] if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) else list(value)

@@ -1,10 +1,10 @@
-"""Which fields of items stand near the first field of their item: from hits of windows, without a look at every item.
+"""Find the fields of items that occur near the first field of their item, from hits of windows.
 
-Naively each document is compared with every item that shares a window with it, which is quadratic where thousands of items
-follow one template. Here pairs of windows decide: whether a window of a first field and a window of another field stand near
-each other somewhere does not depend on items, so each pair is taken to the items that have both windows once, from the
-window that fewer items have. Of a window that recurs within `near` + 1 tokens, only the first and the last place count:
-what is near one between is near one of these.
+The naive algorithm compares each document with every item that shares a window with it, which is quadratic if thousands of
+items follow one template. Here pairs of windows decide: whether a window of a first field and a window of another field are
+near each other somewhere does not depend on items. So each pair is handled once: the items that have the rarer window are
+tested for the other one. If a window recurs within `near` + 1 tokens, only the first and the last place count: whatever is
+near a place between them is near one of these.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ndcore._types import Bools, Ints
 from ndcore.readonly import NamedColumns
 from ndcore.spans.contamination_reading import find_items, unite_ranges
 
-PAIRS = 1 << 20  # pairs of hits that are compared at a time, about
-COSTLY = 64  # holders from which on a pair is remembered, so that it is taken to its items once
-REMEMBERED = 1 << 20  # pairs; more are forgotten, and cost time again
+PAIRS = 1 << 20  # about as many pairs of hits are compared at a time
+COSTLY = 64  # a pair of windows with at least this many holders is remembered, so that its items are tested once
+REMEMBERED = 1 << 20  # pairs; beyond this they are forgotten, and tested again
 
 
 class _NearPlaces(NamedTuple):
@@ -33,17 +33,17 @@ class _NearPlaces(NamedTuple):
 
 
 class NearPlaces(NamedColumns, _NearPlaces):  # type: ignore[misc]
-    """Where fields of items stand near the first field of their item.
+    """Places where fields of items are near the first field of their item.
 
-    int64 arrays: the item, the field, a document where it does, the token where a window of the first field begins there,
-    and the token where a window of the field does.
+    int64 arrays: the item, the field, a document, the token where a window of the first field begins there, and the token
+    where a window of the field begins.
     """
 
     __slots__ = ()
 
 
 class WindowHolders:
-    """Which holders, such as items, have each window. Built in O(n log n) from pairs (window, holder)."""
+    """The holders, such as items, of each window. Built in O(n log n) from pairs (window, holder)."""
 
     def __init__(self, windows: Ints, holders: Ints, count: int, range_of_holders: int) -> None:
         self._range = max(range_of_holders, 1)
@@ -56,12 +56,12 @@ class WindowHolders:
         return sizes
 
     def expand(self, windows: Ints) -> tuple[Ints, Ints]:
-        """Return the holders of windows, end to end, and for each the index of its window."""
+        """List the holders of windows, concatenated, and for each the index of its window."""
         which, inside = expand_ranges(self._starts[windows], self._starts[windows + 1])
         return self._keys[inside] % self._range, which
 
     def have(self, windows: Ints, holders: Ints) -> Bools:
-        """Tell of each window whether this holder has it."""
+        """Tell for each pair whether the holder has the window."""
         wanted = windows * self._range + holders
         at = np.minimum(np.searchsorted(self._keys, wanted), max(len(self._keys) - 1, 0))
         same: Bools = self._keys[at] == wanted if len(self._keys) else np.zeros(len(wanted), np.bool_)
@@ -69,30 +69,30 @@ class WindowHolders:
 
 
 def expand_ranges(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """Return for all numbers of ranges the index of the range, and the number itself."""
+    """List all numbers in ranges: for each the index of its range, and the number."""
     sizes = np.maximum(ends - starts, 0)
     which = np.repeat(np.arange(len(sizes)), sizes)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(starts, sizes)
 
 
 class NearFields:
-    """Finds which fields stand near the first field of their item; `reference.contamination` has the definition.
+    """A search for the fields near the first field of their item; `reference.contamination` has the definition.
 
     Parameters
     ----------
     grams : Grams
         The windows of all parts.
     offsets : ndarray of int64
-        Of the tokens of parts.
+        Where the tokens of each part begin and end.
     items, fields : ndarray of int64 (parts,)
         The item of each part, and its field.
     near : int
-        Tokens between two fields at most.
+        The most tokens between two fields.
 
     Notes
     -----
-    Memory: about 40 bytes for each token of the parts, and 8 MB for pairs. A hit is compared with hits of the other kind
-    within `near` tokens and a window.
+    Memory: about 40 bytes for each token of the parts, and 8 MB for pairs. A hit is compared with the hits of the other
+    kind that are within `near` tokens plus a window.
     """
 
     def __init__(self, grams: Grams, offsets: Ints, items: Ints, fields: Ints, near: int) -> None:
@@ -111,7 +111,7 @@ class NearFields:
         self._rows: list[tuple[Ints, Ints, Ints, Ints]] = []
 
     def take(self, documents: Ints, rows: Ints, positions: Ints, numbers: Ints) -> None:
-        """Take the hits of documents, in order; rows: the index in `documents` of the document of each hit."""
+        """Process the hits of documents, in order. rows: for each hit, the index of its document in `documents`."""
         of_first, of_other = self._firsts.count(numbers) > 0, self._others.count(numbers) > 0
         both = np.zeros(len(documents), np.bool_)
         both[np.intersect1d(rows[of_first], rows[of_other])] = True
@@ -120,7 +120,7 @@ class NearFields:
             return
         ends = positions + self._grams.length_of(numbers)
         apart = int(ends.max()) + 2 * self._near + 2
-        begin, end = positions + rows * apart, ends + rows * apart  # in one long text, documents far from each other
+        begin, end = positions + rows * apart, ends + rows * apart    # one text with wide gaps between documents
         other = other[self._is_free(rows[first], begin[first], end[first], begin[other], end[other])]
         first, other = self._thin(first, begin, numbers), self._thin(other, begin, numbers)
         if not len(other):
@@ -141,12 +141,12 @@ class NearFields:
     def _is_free(self, rows: Ints, first_begin: Ints, first_end: Ints, begin: Ints, end: Ints) -> Bools:
         """Tell which places share no token with a window of a first field."""
         starts, stops, _ = unite_ranges(np.zeros(len(rows), np.int64), first_begin, first_end)
-        at = np.searchsorted(starts, end)  # the stretches before this one begin before the end
+        at = np.searchsorted(starts, end)  # the stretches before this one begin before `end`
         free: Bools = (at == 0) | (stops[np.maximum(at - 1, 0)] <= begin)
         return free
 
     def _thin(self, hits: Ints, begin: Ints, numbers: Ints) -> Ints:
-        """Keep the first and the last place of a window within `near` + 1 tokens."""
+        """Keep only the first and the last place of a window among those within `near` + 1 tokens."""
         order = np.lexsort((begin[hits], numbers[hits]))
         block, number = begin[hits][order] // (self._near + 1), numbers[hits][order]
         change = (np.diff(block) != 0) | (np.diff(number) != 0)
@@ -155,7 +155,7 @@ class NearFields:
         return kept
 
     def _decide(self, documents: Ints, positions: Ints, numbers: Ints, one: Ints, two: Ints) -> None:
-        """Take pairs of hits to the items that have both windows."""
+        """Find the items that have both windows of pairs of hits."""
         few = self._firsts.count(numbers[one]) <= self._others.count(numbers[two])
         for pairs, of_first in ((np.flatnonzero(few), True), (np.flatnonzero(~few), False)):
             sizes = (self._firsts if of_first else self._others).count(numbers[(one if of_first else two)[pairs]])
@@ -170,7 +170,7 @@ class NearFields:
     def _decide_some(
         self, documents: Ints, positions: Ints, numbers: Ints, one: Ints, two: Ints, of_first: bool
     ) -> None:
-        """Note the items that have both windows of pairs of hits, from the holders of one of the windows."""
+        """Record the items that have both windows of pairs of hits, testing the holders of one of the windows."""
         found: list[tuple[Ints, Ints]] = []
         if of_first:
             items, which = self._firsts.expand(numbers[one])
@@ -193,7 +193,7 @@ class NearFields:
             self._rows.append((slots, documents[one[which]], positions[one[which]], positions[two[which]]))
 
     def places(self) -> NearPlaces:
-        """Return a place of each field that stands near, by item and field."""
+        """List a place of each field that is near the first one, by item and field."""
         columns = [np.concatenate([np.zeros(0, np.int64), *parts]) for parts in zip(*self._rows, strict=True)] \
             if self._rows else [np.zeros(0, np.int64)] * 4
         slots, documents, firsts, starts = (column[np.argsort(columns[0])] for column in columns)
@@ -201,7 +201,7 @@ class NearFields:
 
 
 def _cut_work(sizes: Ints) -> list[slice]:
-    """Cut rows into parts of about PAIRS units of work; a part has at least one row."""
+    """Split rows into parts of about PAIRS units of work, each of at least one row."""
     ends = np.cumsum(sizes)
     bounds = np.flatnonzero(np.diff(ends // PAIRS)) + 1
     edges = [0, *bounds.tolist(), len(sizes)]

@@ -1,4 +1,4 @@
-"""Tokens of a collection as numbers: of texts, or given as arrays of token ids."""
+"""Read the tokens of a collection as numbers, from texts or from arrays of token ids."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
 
-Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their values end to end, offsets
-Cover: TypeAlias = tuple[Ints, Ints, Ints]  # documents, ascending, and the first and the last token + 1 of ranges of them
+Symbols: TypeAlias = tuple[Ints, UInts, Ints]  # positions of documents, their concatenated values, offsets
+Cover: TypeAlias = tuple[Ints, Ints, Ints]  # ranges: documents, ascending, first tokens, last tokens + 1
 
 UInt32s: TypeAlias = NDArray[np.uint32]
 
-PIECE_TOKENS = 1 << 18  # of token ids that are read at a time
+PIECE_TOKENS = 1 << 18  # token ids that are read at a time
 
 
 class TokenReading(Protocol):
-    """Documents whose tokens are read several times. Their positions go on from one collection to the next.
+    """Documents whose tokens are read several times. Positions count through all collections.
 
-    counts: documents of each collection, after the first reading.
+    counts: the number of documents of each collection, known after the first reading.
     """
 
     counts: list[int]
@@ -53,11 +53,11 @@ class TokenReading(Protocol):
         """
 
     def numbers(self, cover: Cover, n: int, threads: int | None) -> Iterator[AnyArray]:
-        """Yield numbers of the tokens in ranges, in order: equal ones exactly for equal tokens. n: documents."""
+        """Yield a number for each token in ranges, in order; two are equal exactly if the tokens are. n: documents."""
 
 
 def symbol_shingling(shingling: Shingling, secret: int) -> Shingling:
-    """Return a shingling whose fingerprints are one value for each token, with secret polynomials."""
+    """Make a shingling whose fingerprints are one value for each token, with secret polynomials."""
     return Shingling.random(
         secret, unit=shingling.unit, width=1, normalize=shingling.normalize, stop_words=shingling.stop_words or None)
 
@@ -99,7 +99,7 @@ class TextReading:
         return positions, *reader.shingler.fingerprints(reader.batch(texts))[:2]
 
     def _reader(self, secret: int) -> Shingling:
-        """Return the shingling of a secret, the same one for the same secret."""
+        """Return the shingling of a secret, cached."""
         if self._readers.get(secret) is None:
             self._readers[secret] = symbol_shingling(self.shingling, secret)
         return self._readers[secret]
@@ -139,7 +139,7 @@ class TextReading:
 
 
 def join_tapes(tapes: list[bytes]) -> tuple[bytes, Ints]:
-    """Join tapes of tokens end to end; return the bytes, and where each tape begins and the last ends."""
+    """Concatenate tapes of tokens; return the bytes, and the offsets of the tapes."""
     ends = np.zeros(len(tapes) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, tapes), np.int64, len(tapes)), out=ends[1:])
     return b"".join(tapes), ends
@@ -201,7 +201,7 @@ class IdReading:
 
 
 def _tokens_at_a_time(documents: Ints, offsets: Ints) -> Iterator[Ints]:
-    """Cut documents into consecutive parts of about PIECE_TOKENS tokens."""
+    """Split documents into consecutive parts of about PIECE_TOKENS tokens."""
     ends = np.cumsum(offsets[documents + 1] - offsets[documents])
     parts: Any = np.flatnonzero(np.diff(ends // PIECE_TOKENS)) + 1
     return (part for part in np.split(documents, parts) if len(part))
@@ -211,12 +211,12 @@ Ids: TypeAlias = tuple[AnyArray, ArrayLike]
 
 
 def are_ids(**given: Any) -> bool:
-    """Tell whether all arguments, by their names, are token ids; None is either.
+    """Tell whether all arguments, given by name, are token ids; None goes with either.
 
     Raises
     ------
     TypeError
-        Some are token ids, and others are texts.
+        Some arguments are token ids, and others are texts.
     """
     named = {name: _is_ids(value) for name, value in given.items() if value is not None}
     if len(set(named.values())) > 1:
@@ -232,9 +232,9 @@ def _is_ids(given: Any) -> bool:
 
 
 def check_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
-    """Return token ids and their offsets, int64; none for None. Raises TypeError or ValueError for others."""
+    """Check token ids, and return them with offsets as int64; None gives empty ones. Raises TypeError or ValueError."""
     if given is None:
-        return np.empty(0, np.uint8), np.zeros(1, np.int64)  # the narrowest type: others keep theirs
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)  # the narrowest dtype, so that the other side keeps its own
     ids, offsets = given[0], _as_array(name, given[1])
     if ids.dtype.kind != "u" or ids.ndim != 1:
         raise TypeError(f"{name}: token ids are an array of uint8, 16, 32 or 64 in one dimension, got {ids.dtype} of shape "
@@ -254,7 +254,7 @@ def check_ids(name: str, given: Any) -> tuple[AnyArray, Ints]:
 
 
 def _as_array(name: str, offsets: ArrayLike) -> AnyArray:
-    """Return offsets as an array. Raises ValueError where they are sequences of different lengths."""
+    """Convert offsets to an array. Raises ValueError for sequences of different lengths."""
     try:
         return np.asarray(offsets)
     except ValueError as error:
@@ -262,6 +262,6 @@ def _as_array(name: str, offsets: ArrayLike) -> AnyArray:
 
 
 def refuse_shingling(shingling: object) -> None:
-    """Raise ValueError where a shingling is given with token ids."""
+    """Raise ValueError if a shingling is given with token ids."""
     if shingling is not None:
         raise ValueError("shingling=… is for texts; token ids are tokens already")

@@ -46,25 +46,25 @@ def repeats(
     threads: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Repeats:
-    """Find the passages of a collection that occur at an earlier place too, exactly.
+    """Find the passages of a collection that exactly equal a passage at an earlier place.
 
     A token is repeated if one of the windows of `min_tokens` tokens that cover it equals a window at an earlier place: in an
-    earlier document in keep order, or in the same document before it, without overlap. No window crosses the bounds of a
-    document. The repeated tokens of a document are cut into rows from left to right: each is the longest run from there that
-    occurs at an earlier place, and its source is the earliest of these places.
+    earlier document in keep order, or in the same document before it, without overlap. No window crosses the end of a
+    document. The repeated tokens of a document are split into rows from left to right: each row is the longest run from its
+    first token that occurs at an earlier place, and its source is the earliest of these places.
 
     Parameters
     ----------
     texts : iterable of str or bytes, a column of them, a Corpus, or token ids
-        Texts are read again, so an iterator is written, compressed, to a temporary file. Token ids are a pair (ids, offsets)
-        of arrays: document i has ids[offsets[i] : offsets[i + 1]], of dtype uint8, 16, 32 or 64, which may be a memory
-        map.
+        Texts are read several times, so an iterator is first written to a compressed temporary file. Token ids are a pair
+        (ids, offsets) of arrays: document i has ids[offsets[i] : offsets[i + 1]], of dtype uint8, 16, 32 or 64, which may
+        be a memory map.
     min_tokens : int
         L, the tokens of a window: 1 to 65536.
     shingling : Shingling, optional
         What a token is: its unit, stop words and normalize; None: words. Its width is not used.
     against : as texts, optional
-        An existing collection. Only its places are sources, and only `texts` have rows.
+        An existing collection. Then only its places are sources, and only `texts` have rows.
     keep : "first", "longest" (in tokens), or priorities
         Keep order: earlier documents are sources of later ones. Priorities: one per document, smallest first, ties by
         position; an array, or a callable that returns it after the texts were read.
@@ -74,16 +74,16 @@ def repeats(
     within : bool
         False: only places in other documents are sources.
     min_copies, max_copies : int, optional
-        The fewest and the most places in the collection of a window that counts. A run counts if it occurs at `min_copies`
-        or more.
+        A window counts only if it occurs at this many places in the collection, at least and at most. A run counts if it
+        occurs at `min_copies` places or more.
     exceptions : as texts, optional
-        Windows that occur in one of these do not count: licences, for example.
+        Texts whose windows do not count: licences, for example.
     memory_limit : int or str, optional
         Bytes, or a size as "2G", for sort entries and numbers of tokens. Beyond it they go to temporary files.
     work : path, optional
-        A directory for what is finished of the search, made where there is none. After an interruption the same call goes on
-        there; the directory is removed when the result is returned. It takes about 1.2 bytes a token, then 16 bytes a window
-        that may be repeated.
+        A directory for the finished steps of the search; it is made if missing. After an interruption the same call resumes
+        there. It is removed when the result is returned. It takes about 1.2 bytes for each token, then 16 bytes for each
+        window that may be repeated.
     threads : int, optional
         None: one per CPU. The result does not depend on it.
     progress : bool or callable, optional
@@ -100,17 +100,18 @@ def repeats(
         A parameter or a text is not accepted, or parameters exclude each other. `work` holds an unfinished search of other
         documents, with other parameters or of another version of ndcore.
     CorruptFile
-        A file in `work` holds what cannot be.
+        A file in `work` has impossible values.
     FileExistsError, BlockingIOError
-        `work` holds something else; another process works there.
+        `work` holds something else; another process uses it.
 
     Notes
     -----
     Fingerprints with secret polynomials find the windows, and tokens confirm them, so there are neither false positives nor
-    false negatives. Texts are read once, and twice more if they have windows that may be repeated. Takes O(tokens) time, and
-    O(n log n) for n units, which are windows that occur together at all of their places. Memory: 1.2 bytes a token at L = 50
-    to choose windows, 32 bytes a window that may be repeated, and 4 bytes a repeated token; beyond `memory_limit` on disk.
-    55 bytes a unit, and 24 bytes a token of the documents that are being read, are always in memory.
+    false negatives. Texts are read once, and twice more if they have windows that may be repeated. Time: O(tokens), and O(n
+    log n) for n units, which are runs of windows that occur together at all of their places. Memory: 1.2 bytes a token at L
+    = 50 to choose windows, 32 bytes a window that may be repeated, and 4 bytes a repeated token; beyond `memory_limit` on
+    disk.
+    Always in memory are 55 bytes a unit, and 24 bytes a token of the documents that are being read.
 
     References
     ----------
@@ -152,14 +153,14 @@ def repeats(
         ranges = unfinished.rows(layout, within, begin)
         if ranges is None:
             sources = None if against is None else begin
-            runs = units(runs, int(layout.bases[-1]) + 1)  # in the place of the runs, which are as large
+            runs = units(runs, int(layout.bases[-1]) + 1)  # replaces the runs, which take as much memory
             ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
             unfinished.put_rows(ranges, within)
     return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 
 def _divide_limit(memory_limit: int | str | None) -> int | None:
-    """Return a third of the limit: entries by fingerprint, entries by place and numbers of tokens get one each."""
+    """Divide the limit by three: for entries by fingerprint, entries by place, and numbers of tokens."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 3)
 

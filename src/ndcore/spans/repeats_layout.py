@@ -1,4 +1,4 @@
-"""The layout of a collection: a place for each token, end to end in keep order; checks of ranges, runs and rows in it."""
+"""The layout of a collection: all tokens have consecutive places, in keep order; with checks of ranges, runs and rows."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Layout:
     bases : ndarray of int64, shape (n + 1,)
         The place of the first token of each document of `order`, and the number of places.
     labels : ndarray of uint64, shape (n,)
-        A number for the label of each document.
+        A number for each document that stands for its label.
     exempt : int
-        Windows that occur at a place below it do not count.
+        Windows that occur at a place below this one do not count.
     """
 
     sizes: Ints
@@ -48,7 +48,7 @@ class Layout:
 
     @staticmethod
     def of(sizes: Ints, order: Ints, labels: UInts, exempt: int) -> Layout:
-        """Lay documents out in this order; windows of the first `exempt` of them do not count."""
+        """Lay out documents in this order. Windows of the first `exempt` documents do not count."""
         bases = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[order] + 1)])
         return Layout(sizes, order, bases, labels, int(bases[exempt]))
 
@@ -70,7 +70,7 @@ class RepeatedRanges:
 
 
 def bases_of(sizes: Ints) -> Ints:
-    """Return the place of the first token of each document, in the order of reading."""
+    """Compute the place of the first token of each document, in the order of reading."""
     return np.cumsum(sizes + 1) - sizes - 1
 
 
@@ -88,7 +88,7 @@ def find_ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
 
 
 def find_runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
-    """Check that runs lie apart, within documents, with earlier places; return the first fault in words, or None. Linear."""
+    """Check that runs are disjoint, in documents, with earlier places; return the first fault in words, or None. Linear."""
     total = int(layout.bases[-1])
     for some in _yield_steps(runs):
         places, firsts, windows = some.T
@@ -110,7 +110,7 @@ def find_runs_fault(layout: Layout, runs: UInts, tokens: int) -> str | None:
 
 
 def find_rows_fault(layout: Layout, ranges: RepeatedRanges, begin: int) -> str | None:
-    """Check rows and ranges of documents at `begin` or behind it; return the first fault in words, or None. Linear."""
+    """Check rows and ranges of documents from the place `begin` on; return the first fault in words, or None. Linear."""
     total = int(layout.bases[-1])
     for some in _yield_steps(ranges.rows):
         fault = _find_tokens_fault(layout, some[:, :3], begin)
@@ -127,7 +127,7 @@ def find_rows_fault(layout: Layout, ranges: RepeatedRanges, begin: int) -> str |
 
 
 def _find_tokens_fault(layout: Layout, some: UInts, begin: int) -> str | None:
-    """Check that (rank, first token, last token + 1) ascend and lie apart within documents at `begin` or behind it."""
+    """Check that (rank, first token, last token + 1) ascend without overlap, in documents from the place `begin` on."""
     ranks, firsts, lasts = some.T
     if (ranks >= len(layout.order)).any() or (layout.bases[ranks.astype(np.int64)] < begin).any():
         return f"a passage is of none of {len(layout.order)} documents"
@@ -141,7 +141,7 @@ def _find_tokens_fault(layout: Layout, some: UInts, begin: int) -> str | None:
 
 
 def merge_ranges(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
-    """Merge ranges, ascending by their begins, that overlap or touch; return begins and ends."""
+    """Merge ranges that overlap or touch; they ascend by their begins. Return begins and ends."""
     reach = np.maximum.accumulate(ends) if len(ends) else ends
     apart = np.ones(len(begins), np.bool_)
     apart[1:] = begins[1:] > reach[:-1]
@@ -150,11 +150,11 @@ def merge_ranges(begins: AnyArray, ends: AnyArray) -> tuple[Any, Any]:
 
 
 def merge_steps(steps: Iterable[tuple[AnyArray, AnyArray]]) -> tuple[Any, Any]:
-    """Merge ranges that `merge_ranges` merged in steps; return begins and ends."""
+    """Merge the results of `merge_ranges` for consecutive steps; return begins and ends."""
     begins, ends = zip(*steps, strict=True)
     return merge_ranges(np.concatenate(begins), np.concatenate(ends))
 
 
 def _yield_steps(rows: UInts) -> Iterator[UInts]:
-    """Yield rows in parts that overlap by one; at least one, which may be empty."""
+    """Yield rows in parts that overlap by one row; at least one part, which may be empty."""
     return (rows[start : start + STEP + 1] for start in range(0, max(1, len(rows)), STEP))

@@ -1,4 +1,4 @@
-"""The result of `repeats`: rows, numbers, and the texts without them."""
+"""The result of `repeats`: rows, figures, and the texts without the repeated passages."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Repeats:
     Attributes
     ----------
     documents, starts, ends : ndarray of int64, shape (rows,)
-        Row i is the tokens starts[i] to ends[i] − 1 of documents[i]; ascending. Rows do not overlap, and cover exactly the
+        Row i has the tokens starts[i] to ends[i] − 1 of documents[i]. Rows ascend, do not overlap, and cover exactly the
         repeated tokens.
     sources, source_starts : ndarray of int64, shape (rows,)
-        sources[i] has the same tokens from source_starts[i] on, earlier in keep order. Documents of `against` have the
-        numbers n, n + 1, …
+        The document sources[i] has the same tokens from source_starts[i] on, earlier in keep order. Documents of `against`
+        have the numbers n, n + 1, …
     copies : ndarray of int64, shape (rows,)
-        Places in the collection at which the row's run occurs. A row of fewer than `min_tokens` tokens ends a longer
-        run, whose places are counted.
+        Number of places in the collection at which the row's run occurs. A row of fewer than `min_tokens` tokens is the end
+        of a longer run, whose places are counted.
     sizes, repeated : ndarray of int64, shape (n,)
         Tokens, and repeated tokens, of each document.
     min_tokens : int
@@ -89,9 +89,9 @@ class Repeats:
         """A pyarrow Table of the rows.
 
         Columns: document, start, end; start_char, end_char, start_byte, end_byte; source, source_start, source_end, and
-        their source_start_char …; copies. Characters are code points; bytes count in the text as UTF-8. A row has the whole
-        characters that no token outside of it shares, as bytes of one character do. Rows of token ids, and of a callable
-        unit, have no characters and bytes.
+        their source_start_char …; copies. Characters are code points; bytes count in the text as UTF-8. Tokens of unit
+        byte may share a character: a row has only characters that no token outside of it shares. Rows of token ids, or of a
+        callable unit, have no characters and bytes.
 
         Raises ImportError without pyarrow: ``pip install 'ndcore[parquet]'``.
         """
@@ -108,7 +108,7 @@ class Repeats:
                 "copies": self.copies}
 
     def _place_rows(self, source_ends: Ints) -> tuple[dict[str, Ints], dict[str, Ints]]:
-        """Find the characters and bytes of rows, and of their sources, as columns; none of a callable unit."""
+        """Find the characters and bytes of rows and of their sources, as columns; no columns for a callable unit."""
         if self._reading is None or callable(self._reading.shingling.unit):
             return {}, {}
         documents = np.concatenate([self.documents, self.sources])
@@ -120,18 +120,18 @@ class Repeats:
                 {f"source_{name}": column[len(self) :] for name, column in placed.items()})
 
     def cuts(self, copies: Copies = "one") -> Ranges:
-        """Return the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
+        """List the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
 
         Parameters
         ----------
         copies : "one" or "none"
-            "one": the rows. Each token that is cut has an equal token at an earlier place that is not; a passage may be left
-            in pieces, at different places. "none": all places of each passage that occurs at several places.
+            "one": the rows. An equal token stays at an earlier place, but the rest of a passage may be spread over several
+            places. "none": every place of each passage that occurs at several places.
 
         Returns
         -------
         tuple of ndarray
-            Ascending, apart from each other.
+            The ranges ascend and do not touch.
 
         Raises
         ------
@@ -148,16 +148,16 @@ class Repeats:
         return of, begins - bases[of], ends - bases[of]
 
     def empty(self, copies: Copies = "one") -> Ints:
-        """Return the positions of documents with tokens of which cutting leaves none, int64. See `cuts`."""
+        """Find the documents with tokens of which cutting leaves none; return their positions, int64. See `cuts`."""
         documents, firsts, lasts = self.cuts(copies)
         cut = np.bincount(documents, lasts - firsts, len(self.sizes)).astype(np.int64)
         emptied: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
         return emptied
 
     def kept(self, copies: Copies = "one") -> tuple[Bools, Ints]:
-        """Tell which tokens of token ids are left: bool (total,), and offsets int64 (n + 1,) of what is left.
+        """Tell which token ids are left, bool (total,), and their offsets, int64 (n + 1,).
 
-        With ids and offsets as they were given, the cleaned corpus is ids[kept] and these offsets. See `cuts`.
+        The cleaned corpus has ids[kept], of the original ids, and these offsets. See `cuts`.
         """
         documents, firsts, lasts = self.cuts(copies)
         bases = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.sizes)])
@@ -168,10 +168,10 @@ class Repeats:
         return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[bases]
 
     def pieces(self, copies: Copies = "one") -> Iterator[list[Text]]:
-        """Yield the rest of each text, in order: the pieces between the cuts, none of them empty.
+        """Yield for each text, in order, the pieces between the cuts, none of them empty.
 
-        As documents of their own the pieces are bounds for later runs: no passage of the result crosses a cut. A cut takes
-        the blanks that follow it. See `cuts`.
+        Take the pieces as separate documents in later runs, so that no passage crosses a cut. A cut takes the blanks that
+        follow it. See `cuts`.
 
         Raises
         ------
@@ -183,16 +183,16 @@ class Repeats:
     def cleaned(self, copies: Copies = "one") -> Iterator[Text]:
         """Yield each text without its repeated passages, in order; "" or b"" where nothing is left.
 
-        A cut joins nothing: where no blank is left between two pieces, a space is put. See `cuts` and `pieces`.
+        A cut never joins words: a space is inserted if no blank is left between two pieces. See `cuts` and `pieces`.
         """
         return (joined(pieces, of_str) for of_str, pieces in self._left(copies))
 
     def spans(self, copies: Copies = "one") -> Iterator[list[tuple[int, int, int]]]:
-        """Yield what cutting removes from each text, in order: (first character, last character + 1, score).
+        """Yield the spans that cutting removes from each text, in order: (first character, last character + 1, score).
 
-        Characters are code points. Spans ascend and do not overlap; each has the blanks that follow. The text outside of
-        them is what `pieces` yields; of bytes that unit byte cuts within a character, the spans have the whole characters.
-        The score of a row is its `copies`; with copies="none" it is 1. Raises as `pieces` does.
+        Characters are code points. Spans ascend and do not overlap; each includes the blanks that follow it. `pieces`
+        yields the text outside of them, except that spans have whole characters where unit byte cuts bytes within one.
+        The score of a span is the `copies` of its row; with copies="none" it is 1. Raises as `pieces` does.
         """
         ranges: Ranges = (self.documents, self.starts, self.ends)
         scores = self.copies
@@ -223,5 +223,5 @@ def _list_spans(
     for count in counts:
         scored = zip(islice(spans, count), islice(scores, count), strict=True) if count else ()
         yield [(start, end, score) for (start, end), score in scored if start < end]
-    for _ in spans:  # none is left, and all documents were there
+    for _ in spans:  # runs the checks at the end of the iterator; no span is left
         pass

@@ -1,4 +1,4 @@
-"""Make rows of the runs of windows that occur at several places, and the ranges that cutting removes."""
+"""Make rows from the runs of windows that occur at several places, and the ranges that cutting removes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout, RepeatedRanges, merge_ranges, merge_steps
 
 ROOM = 1 << 16  # rows made at a time
-STEP = 1 << 18  # units that are looked at together
+STEP = 1 << 18  # units that are processed together
 EVERYWHERE = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which places may be sources.
+    """The choice of places that may be sources, and of runs that count.
 
     Attributes
     ----------
     tokens : int
-        Of a window.
+        Tokens of a window.
     fewest : int
-        Places of a run.
+        The fewest places of a run.
     within : bool
         Whether a place in the same document is a source.
     sources : int or None
-        Places below it are the only sources, and their documents have no rows; None: every earlier place.
+        Only places below this one are sources, and their documents have no rows; None: every earlier place.
     """
 
     tokens: int
@@ -42,7 +42,7 @@ class Choice:
 def find_rows(layout: Layout, cut: UInts, choice: Choice) -> RepeatedRanges:
     """Find the rows of units: see `nd_repeats_rows` in repeats.h. O(n log n) for n units.
 
-    Memory: about 55 bytes a unit. Where one word stands a million times, each window is a unit.
+    Memory: about 55 bytes a unit. If one word is repeated a million times, each window is a unit.
     """
     check_numbered(len(cut), "units of repeated passages", "look in fewer documents, or for longer passages")
     own = classes(cut)
@@ -58,7 +58,7 @@ def find_rows(layout: Layout, cut: UInts, choice: Choice) -> RepeatedRanges:
 
 
 def _list_everywhere(layout: Layout, cut: UInts, own: AnyArray, choice: Choice) -> tuple[Ints, Ints, Ints]:
-    """Return the tokens of units, of these classes, that occur at another allowed place, earlier or later."""
+    """List the ranges of tokens of units of these classes that occur at another allowed place, earlier or later."""
     last = np.zeros(len(cut), np.uint32)  # the last unit of each class
     steps = [slice(start, start + STEP) for start in range(0, max(1, len(cut)), STEP)]
     for step in steps:

@@ -1,4 +1,4 @@
-"""Search a collection for windows of tokens that occur at several places: by fingerprints, confirmed by tokens."""
+"""Search a collection for windows of tokens that occur at several places, by fingerprints; tokens confirm them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ndcore.spans.repeats_work import RepeatsWork
 from ndcore.spans.window_entries import SpooledEntries, WindowEntries
 from ndcore.storage.spill import SpooledArray
 
-JOINED = 1 << 20  # bytes of short arrays
-ATTEMPTS = 8  # with other secret polynomials each
+JOINED = 1 << 20  # bytes to which short arrays are joined
+ATTEMPTS = 8  # each with other secret polynomials
 CHANGED = "each time the collection is read, it must have the same documents"
 
 STEP = 1 << 19  # values of tokens whose windows are fingerprinted together
-RUNS = 1 << 18  # runs that are looked at together
+RUNS = 1 << 18  # runs that are processed together
 
 Entries: TypeAlias = list[tuple[UInts, Ints]]  # grouped entries, and the starts of the groups
 # Positions of documents and their checksums; for new documents also numbers of tokens, and entries.
@@ -32,7 +32,7 @@ Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, Entries] | None]
 
 @dataclass(frozen=True)
 class WindowCounts:
-    """Which windows count: their length, the fewest and most places; and the bytes of memory for their entries."""
+    """The windows that count: their tokens, their fewest and most places; and the memory for their entries, in bytes."""
 
     tokens: int
     fewest: int
@@ -51,7 +51,7 @@ def find_runs(
     reading : TokenReading
     counted : WindowCounts
     lay_out : callable
-        Gets the tokens of each document, int64 (n,), and returns their layout.
+        Makes the layout, from the number of tokens of each document, int64 (n,).
     work : RepeatsWork
         The finished steps of an interrupted search, to which this one adds its own.
 
@@ -68,8 +68,8 @@ def find_runs(
 
     Notes
     -----
-    Fingerprints have 64 bits and secret polynomials. Where different windows turn out to have the same fingerprint, the
-    search begins anew with other polynomials.
+    Fingerprints have 64 bits and secret polynomials. If different windows turn out to have the same fingerprint, the search
+    starts again with other polynomials.
     """
     layout: Layout | None = None
     for _ in range(ATTEMPTS):
@@ -99,7 +99,7 @@ class Finder:
         self.secrets = work.secrets()
 
     def anchors(self) -> tuple[Ints, UInts]:
-        """Read all documents; return their tokens, int64 (n,), and the ranges of windows whose anchor is not alone."""
+        """Read all documents; return their numbers of tokens, int64 (n,), and ranges of windows whose anchor recurs."""
         gathered, read = self.work.anchors(self.counted.limit)
         work = self._anchors_of(gathered, read.known)
         for done, (positions, sums, new) in enumerate(map_pieces(work, self._pieces_after(read.known), self.threads), 1):
@@ -125,7 +125,7 @@ class Finder:
         return read.sizes, ranges
 
     def _anchors_of(self, entries: WindowEntries, known: int) -> Callable[[Any], Read]:
-        """Return the function that reads a piece of documents; it only makes checksums of the `known` ones, read before."""
+        """Make the function that reads a piece; of the `known` documents, read before, it computes only checksums."""
         slide, window = Windows(self.width, self.secrets.polynomial), self.counted.tokens - self.width + 1
 
         def work(piece: Any) -> Read:
@@ -147,7 +147,7 @@ class Finder:
         return work
 
     def _pieces_after(self, known: int) -> Iterator[Any]:
-        """Yield all documents in pieces, one of which ends before document `known`."""
+        """Yield all documents in pieces, so that a piece begins at document `known`."""
         for piece in self.reading.pieces(None):
             yield from self.reading.cut(piece, known)
 
@@ -160,14 +160,14 @@ class Finder:
         return runs
 
     def _entries(self, layout: Layout, ranges: UInts) -> WindowEntries:
-        """Return the entries (fingerprint, place) of windows in ranges."""
+        """Collect the entries (fingerprint, place) of windows in ranges."""
         bases = bases_of(layout.sizes).astype(np.uint64)
         bounds = np.append(np.searchsorted(ranges, bases << np.uint64(RANGE_BITS)), len(ranges))
         gathered, done = self.work.windows(layout, self.counted.limit)
         wanted, seen = np.diff(bounds) > 0, np.zeros(len(bases), np.bool_)
         wanted[:done] = False
         slide, places = Windows(self.counted.tokens, self.secrets.polynomial), layout.places
-        labels = layout.labels * np.uint64(self.secrets.key | 1)  # different ones stay different
+        labels = layout.labels * np.uint64(self.secrets.key | 1)  # an odd factor keeps different labels different
 
         def work(piece: Any) -> tuple[int, Entries]:
             positions, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
@@ -197,7 +197,7 @@ class Finder:
         return gathered
 
     def _runs(self, layout: Layout, entries_of_windows: WindowEntries) -> UInts:
-        """Sort the entries of all windows, and join windows that occur at several places to runs."""
+        """Sort the entries of all windows, and join windows that occur at several places into runs."""
         by_place = SpooledEntries(int(layout.bases[-1]).bit_length(), self.counted.limit)
         for entries in entries_of_windows.sorted(self.threads):
             known = firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)
@@ -241,14 +241,14 @@ class Finder:
 
     @staticmethod
     def _index(places: UInts, begins: UInts, at: Ints) -> Ints:
-        """Return the indexes of the tokens at these places among the numbers."""
+        """Find the indexes, among the numbers, of the tokens at these places."""
         which = np.searchsorted(begins, places, "right") - 1
         index: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return index
 
 
 def _join_short(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
-    """Join short arrays to about `JOINED` bytes each: an object takes more memory than its few numbers."""
+    """Join short arrays into ones of about `JOINED` bytes, because the objects take more memory than their few numbers."""
     some, nbytes = list[AnyArray](), 0
     for array in arrays:
         some.append(array)
@@ -270,12 +270,12 @@ def _check_unchanged(positions: Ints, now: Ints, sizes: Ints) -> None:
 
 
 def _yield_runs(runs: UInts) -> Iterator[UInts]:
-    """Yield runs in steps; at least one, which may be empty."""
+    """Yield runs in steps; at least one step, which may be empty."""
     return (runs[start : start + RUNS] for start in range(0, max(1, len(runs)), RUNS))
 
 
 def _join_all(arrays: Iterable[UInts], shape: tuple[int, ...]) -> UInts:
-    """Join arrays with rows of this shape; each is freed once it is copied."""
+    """Concatenate arrays with rows of this shape, freeing each once it is copied."""
     joined = SpooledArray(np.uint64, None, shape)
     for array in arrays:
         joined.append(array)
@@ -285,8 +285,8 @@ def _join_all(arrays: Iterable[UInts], shape: tuple[int, ...]) -> UInts:
 class _Step(NamedTuple):
     """Consecutive values of a piece, whose windows are fingerprinted together.
 
-    documents and values are slices of the piece's, and offsets cut the values into the documents. skipped: how many
-    values of each document stand before, uint64. end: the value of the last document with which the next step begins.
+    documents, values: slices of the piece's. offsets: where the values of each document begin and end. skipped: number of
+    values of each document before the step, uint64. end: the value of the last document with which the next step begins.
     """
 
     documents: slice
@@ -297,7 +297,7 @@ class _Step(NamedTuple):
 
 
 def _cut_values(offsets: Ints, overlap: int) -> Iterator[_Step]:
-    """Cut the values of a piece into steps; each but the last goes on for `overlap` values behind the begin of the next."""
+    """Split the values of a piece into steps; each step but the last overlaps the next by `overlap` values."""
     total = int(offsets[-1])
     for start in range(0, total, STEP):
         stop = min(start + STEP, total)

@@ -1,19 +1,19 @@
-"""The finished steps of a search for repeated passages, in a directory, so that an interrupted search can go on there.
+"""The finished steps of a search for repeated passages, in a directory, so that an interrupted search can be resumed.
 
 | file | content | until |
 |---|---|---|
 | ``repeats.json`` | parameters of the search, and the source that its caller describes | the end |
-| ``secrets`` | the polynomial and the numbers that the search has drawn | the end |
-| ``anchors/…`` | numbers of tokens and checksums of the documents read so far, and anchors of their windows | ``ranges`` |
-| ``ranges`` | the same of all documents, and the ranges of windows whose anchor is not alone | the end |
-| ``layout`` | digests of the order of the documents and of their labels | the end |
+| ``secrets`` | the polynomial and the random numbers of the search | the end |
+| ``anchors/…`` | of the documents read so far: numbers of tokens, checksums, and anchors of the windows | ``ranges`` |
+| ``ranges`` | of all documents: numbers of tokens and checksums; and the ranges of windows whose anchor occurs more than
+once | the end | | ``layout`` | digests of the order of the documents and of their labels | the end |
 | ``windows/…`` | fingerprints of the windows in these ranges, in parts | ``runs`` |
 | ``runs`` | runs of windows that occur at several places | the end |
 | ``confirmed`` | empty; it exists once tokens have confirmed the runs | the end |
-| ``rows`` | rows and ranges that cutting removes, and whether a place in the same document is a source | the end |
+| ``rows`` | rows and ranges that cutting removes, and whether places in the same document are sources | the end |
 
-Checksums detect damage, but not forgery: anyone can write a file with a right checksum. So names, types, lengths and bounds
-are checked here.
+Checksums detect damage but not forgery: anyone can write a file with a correct checksum. So names, types, lengths and
+bounds are checked here.
 """
 
 from __future__ import annotations
@@ -72,18 +72,18 @@ class Secrets:
 
 
 class ReadDocuments:
-    """The documents read so far: their numbers of tokens, and checksums of their contents if the search keeps its work.
+    """The documents read so far: their numbers of tokens, and checksums of their contents if there is a work directory.
 
     Attributes
     ----------
     known : int
-        Documents that an earlier call has read.
+        Number of documents that an earlier call has read.
     places : int
-        Places of all documents: tokens, and one for each document.
+        Number of places of all documents: their tokens, and one more for each document.
     """
 
     def __init__(self, known: list[dict[str, AnyArray]], whole: bool = False, path: Path | None = None) -> None:
-        """Take the documents that an earlier call has read, from a work directory; `whole`: they are all documents."""
+        """Start from the documents that an earlier call has read; `whole`: they are all documents."""
         self._path = path
         self._sizes: list[Ints] = [part["sizes"] for part in known]
         self._sums: list[UInt32s] = [part["sums"] for part in known]
@@ -93,7 +93,7 @@ class ReadDocuments:
         self.places = sum(int(sizes.sum()) + len(sizes) for sizes in self._sizes)
 
     def compare(self, positions: Ints, sums: UInt32s) -> None:
-        """Compare known documents, read again, with their checksums. Raises ValueError if a document has changed."""
+        """Compare known documents with their checksums. Raises ValueError if a document has changed."""
         self._seen += len(positions)
         other = np.flatnonzero(self._before[positions] != sums)
         if len(other):
@@ -109,17 +109,17 @@ class ReadDocuments:
         self.places += int(sizes.sum()) + len(sizes)
 
     def end(self) -> None:
-        """Raise ValueError if known documents are missing from this reading."""
+        """End the reading. Raises ValueError if known documents were missing."""
         if self._seen < self.known:
             raise self._others(str(self._seen))
 
     def _others(self, count: str) -> ValueError:
-        """Return the error for another number of documents."""
+        """Make the error for another number of documents."""
         return ValueError(f"{self.known} documents were read before the interruption, and {count} are given; go on with the "
                           f"same documents, or remove {self._path}")
 
     def unsaved(self) -> Arrays:
-        """Return the documents that no file holds yet."""
+        """Return the documents that are in no file yet."""
         sizes, sums = self._sizes[self._saved :], self._sums[self._saved :]
         return {"sizes": np.concatenate([np.empty(0, np.int64), *sizes]), "sums": np.concatenate([self._before[:0], *sums])}
 
@@ -129,22 +129,22 @@ class ReadDocuments:
 
     @property
     def sizes(self) -> Ints:
-        """Tokens of all documents."""
+        """The number of tokens of each document."""
         return np.concatenate([np.empty(0, np.int64), *self._sizes])
 
     @property
     def sums(self) -> UInt32s:
-        """Checksums of all documents."""
+        """The checksum of each document."""
         return np.concatenate([self._before[:0], *self._sums])
 
 
 class RepeatsWork:
-    """The finished steps of a search. This class keeps nothing: every step is still to do."""
+    """The finished steps of a search. This class stores nothing, so every step is still to be done."""
 
     keeps = False
 
     def secrets(self) -> Secrets:
-        """Return the secrets of the search, drawn before or now."""
+        """Return the secrets of the search; draw them on the first call."""
         return Secrets.drawn()
 
     def anchors(self, limit: int | None) -> tuple[WindowEntries, ReadDocuments]:
@@ -152,21 +152,21 @@ class RepeatsWork:
         return SpooledEntries(64, limit), ReadDocuments([])
 
     def ranges(self, read: ReadDocuments) -> UInts | None:
-        """Return the ranges of windows whose anchor occurs more than once; None before all documents were read."""
+        """Return the ranges of windows whose anchor occurs more than once; None until all documents were read."""
         return None
 
     def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
         """Store the ranges."""
 
     def fix(self, layout: Layout) -> None:
-        """Store the order and the labels of the documents. Raises ValueError if the search was begun with others."""
+        """Store the order and labels of the documents. Raises ValueError if the search was begun with others."""
 
     def windows(self, layout: Layout, limit: int | None) -> tuple[WindowEntries, int]:
         """Return the entries of windows collected so far, and the first document whose entries are missing."""
         return SpooledEntries(64, limit), 0
 
     def runs(self, layout: Layout) -> UInts | None:
-        """Return the runs of windows that occur at several places; None if they are still to find."""
+        """Return the runs of windows that occur at several places; None until they are found."""
         return None
 
     def put_runs(self, layout: Layout, runs: UInts) -> None:
@@ -180,7 +180,7 @@ class RepeatsWork:
         """Store that tokens have confirmed the runs."""
 
     def rows(self, layout: Layout, within: bool, begin: int) -> RepeatedRanges | None:
-        """Return the rows, of documents at the place `begin` or behind it; None if they are still to make.
+        """Return the rows of documents from the place `begin` on; None until they are made.
 
         within: whether a place in the same document is a source.
         """
@@ -190,7 +190,7 @@ class RepeatsWork:
         """Store the rows."""
 
     def clear(self) -> None:
-        """Remove everything, for a search that begins anew."""
+        """Remove everything, so that the search starts again."""
 
 
 class KeptWork(RepeatsWork):
@@ -255,7 +255,7 @@ class KeptWork(RepeatsWork):
         return arrays
 
     def _entries(self, name: str) -> Grouped:
-        """Return a function that maps the entries of a file, and the starts of their groups."""
+        """Check a file of entries; return a function that maps them, and the starts of their groups."""
 
         def entries() -> UInts:
             return self._get(name)[1]["entries"]
@@ -266,7 +266,7 @@ class KeptWork(RepeatsWork):
         return entries, starts
 
     def _put_entries(self, folder: str) -> Put:
-        """Return a function that writes the next file of entries to a folder."""
+        """Make a function that writes the next file of entries to a folder."""
 
         def put(header: Mapping[str, Any], arrays: Arrays) -> Grouped:
             name = part_name(folder, len(self._shelf.names(folder)))
@@ -368,18 +368,18 @@ class KeptWork(RepeatsWork):
             raise self._corrupt(name, fault)
 
     def _corrupt(self, name: str, fault: str) -> CorruptFile:
-        """Return the error for a file with a fault."""
+        """Make the error for a file with a fault."""
         return CorruptFile(f"{self._shelf.where(name)}: {fault}; remove {self._shelf.path} and begin anew")
 
 
 class WorkPlace(NamedTuple):
-    """A work directory of a caller who removes it, once he has used the result.
+    """A work directory that the caller removes after using the result.
 
     Attributes
     ----------
     path : str or path
     source : dict
-        What JSON holds; a search with another source does not go on there.
+        Values of JSON; a search with another source cannot be resumed there.
     """
 
     path: AnyPath
@@ -390,8 +390,8 @@ class WorkPlace(NamedTuple):
 def working(work: AnyPath | WorkPlace | None, parameters: dict[str, Any]) -> Iterator[RepeatsWork]:
     """Open the work directory of a search with these parameters for a ``with`` block.
 
-    It is removed with the block, unless an exception ends the block and there is something to go on with. A `WorkPlace`
-    stays.
+    It is removed at the end of the block, unless an exception ends the block and finished steps are there. A `WorkPlace` is
+    never removed.
 
     Raises
     ------

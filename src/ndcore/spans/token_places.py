@@ -1,4 +1,4 @@
-"""Find the characters and the bytes of ranges of tokens in a text."""
+"""Find the positions of ranges of tokens in a text, in characters and in bytes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TokenPlaces(NamedTuple):
 
 
 class MissingToken(IndexError):
-    """A text does not have a token that a range has. `text` is its number among the texts."""
+    """A range has a token that its text does not have. `text` is the number of the text."""
 
     def __init__(self, text: int) -> None:
         super().__init__(f"text {text} has fewer tokens than its ranges")
@@ -50,16 +50,15 @@ def place_texts(
     texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, folding: Folding | None = None, *,
     whole: bool = False,
 ) -> TokenPlaces:
-    """Find the places of the tokens firsts[i] to lasts[i] − 1 of texts, for all i, without characters that others share.
+    """Find the places of the tokens firsts[i] to lasts[i] − 1 of texts, for all i, without characters shared with others.
 
-    Text k has the ranges bounds[k] to bounds[k + 1] − 1, in any order. Bytes of one character share it, and with
-    normalize="NFKC" or "scan" other tokens may. A range that has a part of a character only is empty. Characters of bytes
-    are code points, and each byte outside well-formed UTF-8 counts as one. whole: tokens of unit byte
-    have the bytes of whole characters, as in a str. folding: the tokens are of the folded texts; a place has all of the
-    character references and letters that its first and its last character come from.
-
-    O(len): the kernels read the texts once, without the GIL; with stop words, "NFKC" or "scan" `locate_tokens` does.
-    ValueError for a callable unit; MissingToken, an IndexError, for a token that is not there.
+    Text k has the ranges bounds[k] to bounds[k + 1] − 1, in any order. Tokens of unit byte share a character that has
+    several bytes, and with normalize="NFKC" or "scan" other tokens may share one. A range with only a part of a character
+    is empty. The characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. whole: tokens
+    of unit byte have whole characters, as in a str. folding: the tokens are of the folded texts; a place then covers the
+    whole character references and letters from which its first and last characters come.
+    Takes O(len): the kernels read the texts once, without the GIL; with stop words, "NFKC" or "scan" `locate_tokens` does.
+    Raises ValueError for a callable unit, and MissingToken, an IndexError, for a token that is not there.
     """
     if folding is not None:
         return _place_folded(texts, shingling, bounds, firsts, lasts, folding)
@@ -101,7 +100,7 @@ def _place_folded(
 
 
 def _as_given(folded: str, text: Text) -> Text:
-    """Return a folded text in the type of the original."""
+    """Convert a folded text to the type of the original."""
     return folded.encode("utf-8", "surrogateescape") if isinstance(text, bytes) else folded
 
 
@@ -113,10 +112,10 @@ def _list_points(text: str) -> NDArray[np.uint32]:
 def _place_bytes(
     texts: Sequence[Text], batch: Batch, shingling: Shingling, rows: Ints, ranges: Spans, whole: Bools
 ) -> Spans:
-    """Find the bytes of texts where ranges of tokens begin and end, as `place_texts`.
+    """Find the bytes of texts where ranges of tokens begin and end, as in `place_texts`.
 
-    rows: the text of each range, ascending. whole: for each text, whether tokens of unit byte that are in one character of
-    UTF-8 share it, as in a str.
+    rows: the number of the text of each range, ascending. whole: for each text, whether tokens of unit byte in one UTF-8
+    character share it, as in a str.
     """
     if shingling.unit != "byte" and shingling.reads_bytes and not shingling.stop_words:
         return _find_bytes(batch, kernel_unit(shingling.unit, shingling.normalize), rows, ranges)
@@ -146,7 +145,7 @@ def _find_bytes(batch: Batch, unit: str, rows: Ints, ranges: Spans) -> Spans:
 
 
 def _sort_values(rows: Ints, values: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-    """Sort values by their row of n: return the bounds of the rows, the distinct values of each, and which is each value."""
+    """Sort values by their row of n; return bounds of rows, their distinct values, and the index of each value."""
     order = np.lexsort([values, rows])
     row, value = rows[order], values[order]
     new = np.ones(len(order), np.bool_)
@@ -157,7 +156,7 @@ def _sort_values(rows: Ints, values: Ints, n: int) -> tuple[Ints, Ints, Ints]:
 
 
 def _find_characters(data: bytes) -> Spans:
-    """Find where the character of UTF-8 begins and ends that each byte is in."""
+    """Find for each byte where its UTF-8 character begins and ends."""
     at = np.arange(len(data) + 1)
     inside = np.append((np.frombuffer(data, np.uint8) & 0xC0) == 0x80, False)
     before = np.maximum.accumulate(np.where(inside, 0, at))
@@ -169,7 +168,7 @@ def place_all(
     pieces: Iterable[tuple[Ints, Sequence[Text]]], shingling: Shingling, ranges: Ranges, threads: int | None,
     folding: Folding | None = None,
 ) -> TokenPlaces:
-    """Find the places of ranges of tokens in their documents, which come in pieces (positions, texts).
+    """Find the places of ranges of tokens in their documents, which are given in pieces (positions, texts).
 
     The ranges are in any order; the pieces ascend, and hold all documents of ranges. folding: see `place_texts`.
     """
@@ -187,16 +186,16 @@ def place_all(
 def _place_piece(
     shingling: Shingling, ranges: Ranges, folding: Folding | None, piece: tuple[Ints, Sequence[Text]]
 ) -> tuple[int, TokenPlaces]:
-    """Place the ranges of a piece of texts; return the number of the first of them, and the columns of `TokenPlaces`."""
+    """Find the places of the ranges of a piece; return the number of the first range, and the columns of `TokenPlaces`."""
     documents, firsts, lasts = ranges
     own, bounds = find_own_ranges(documents, piece[0])
     return own.start, place_texts(piece[1], shingling, bounds, firsts[own], lasts[own], folding)
 
 
 def find_own_ranges(documents: Ints, positions: Ints) -> tuple[slice, Ints]:
-    """Find the ranges of documents at these positions; return the slice of them, and the bounds of each document's in it.
+    """Find the ranges of the documents at these positions; return their slice, and the bounds of each document in it.
 
-    Both ascend, and no range is of a document between two of the positions.
+    Both arrays ascend, and no range belongs to a document between two of the positions.
     """
     own = slice(int(np.searchsorted(documents, positions[0])), int(np.searchsorted(documents, positions[-1], "right")))
     return own, np.append(np.searchsorted(documents[own], positions), own.stop - own.start)

@@ -1,4 +1,4 @@
-"""Entries (key, id) in groups by the leading bits of their keys, each group sorted alone: in memory, in files, or kept."""
+"""Entries (key, id), grouped by the leading bits of the key, so that each group is sorted alone; in memory or in files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ndcore.parallel import map_pieces
 from ndcore.storage.spill import SpooledArray
 
 GROUPS = 64
-KEPT = 32 << 20  # bytes of entries in a file that is kept
+KEPT = 32 << 20  # bytes of entries in a file that outlives the process
 
 Grouped: TypeAlias = tuple[Callable[[], UInts], Ints]  # a function that returns entries, grouped; starts of the groups
 Put: TypeAlias = Callable[[Mapping[str, Any], Arrays], Grouped]
@@ -24,7 +24,7 @@ class WindowEntries:
     """Entries that are appended in any order, and read sorted."""
 
     def __init__(self, bits: int) -> None:
-        """Take entries whose keys are below 2^bits."""
+        """Start without entries. Their keys are below 2^bits."""
         self._shift = max(0, bits - (GROUPS - 1).bit_length())
 
     def group(self, entries: UInts) -> tuple[UInts, Ints]:
@@ -36,7 +36,7 @@ class WindowEntries:
         raise NotImplementedError
 
     def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
-        """Write the appended entries to a file, once there are enough, with a header and arrays; tell whether it did."""
+        """Write the appended entries to a file with a header and arrays, if there are enough; tell whether that was done."""
         return False
 
     def sorted(self, threads: int | None) -> Iterator[UInts]:
@@ -44,12 +44,12 @@ class WindowEntries:
         return map_pieces(_sort_entries, map(self._take, range(GROUPS)), threads)
 
     def _take(self, number: int) -> Callable[[], AnyArray]:
-        """Return a function that makes the array of the entries of a group; it is called once."""
+        """Return a function, to be called once, that makes the array of the entries of a group."""
         raise NotImplementedError
 
 
 class SpooledEntries(WindowEntries):
-    """Entries in memory; past a limit in bytes in temporary files."""
+    """Entries in memory; beyond a limit in bytes, in temporary files."""
 
     def __init__(self, bits: int, limit: int | None) -> None:
         super().__init__(bits)
@@ -67,22 +67,22 @@ class SpooledEntries(WindowEntries):
 
 
 class KeptEntries(WindowEntries):
-    """Entries in files that outlive the process; the latest are still in memory.
+    """Entries in files that outlive the process; the latest are in memory until they fill a file.
 
     Parameters
     ----------
     bits : int
     kept : list of (callable, starts)
-        The entries that files hold already, as from `group`. Each call of the callable maps them anew, so that the memory of
-        pages already read is given back.
+        The entries of existing files, as from `group`. Each call of the callable maps them anew, so that the memory of
+        pages already read is released.
     put : callable
-        Writes a file of a header and arrays, and returns such a pair for it.
+        Writes a file with a header and arrays, and returns such a pair for it.
     """
 
     def __init__(self, bits: int, kept: list[Grouped], put: Put) -> None:
         super().__init__(bits)
         self._all, self._put = kept, put
-        self._waiting = len(kept)  # from here on in memory
+        self._waiting = len(kept)  # entries from this index on are in memory
         self._nbytes = 0
 
     def append(self, entries: UInts, starts: Ints) -> None:
@@ -116,7 +116,7 @@ def _join_groups(groups: list[Grouped], number: int) -> UInts:
 
 
 def _sort_entries(take: Callable[[], AnyArray]) -> UInts:
-    """Return the entries of a group, sorted by key."""
+    """Sort the entries of a group by key."""
     entries = take().reshape(-1, 2)
     sort_entries(entries)
     return entries

@@ -1,4 +1,4 @@
-"""How rare the words of items are in a corpus, from a sample of its documents."""
+"""Estimate how rare the words of items are in a corpus, from a sample of its documents."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 
 from ndcore._types import Floats, Ints, UInts
 
-SAMPLED = 1 << 13  # documents, at most
-ENTRIES = 1 << 24  # words of these documents, at most
+SAMPLED = 1 << 13  # most documents of a sample
+ENTRIES = 1 << 24  # most words in these documents
 
 
 class SymbolReading(Protocol):
     """Reads the symbols of documents."""
 
     def read_symbols(self, piece: Any, stride: int) -> tuple[Ints, UInts, Ints]:
-        """Return of the documents of a piece whose position is a multiple of `stride` the positions, symbols, offsets."""
+        """Read the documents of a piece whose position is a multiple of `stride`: their positions, symbols and offsets."""
 
 
 class WordRarity:
-    """Counts in how many documents of a sample each word of the items stands.
+    """A counter: in how many documents of a sample does each word of the items occur?
 
-    The sample is every document whose position is a multiple of a stride: 1, and doubled whenever there are more than
-    SAMPLED documents or ENTRIES words in it. So it does not depend on threads, and memory is bounded.
+    The sample has every document whose position is a multiple of a stride. The stride is 1, and is doubled whenever the
+    sample has more than SAMPLED documents or ENTRIES words. So the sample does not depend on threads, and memory is bounded.
 
     Parameters
     ----------
     symbols : ndarray of uint64
-        Of the tokens of items.
+        The symbols of the items' tokens.
     reading : SymbolReading
     """
 
@@ -38,7 +38,7 @@ class WordRarity:
         self._sample: list[tuple[int, Ints]] = []
 
     def look_up(self, piece: Any) -> list[tuple[int, Ints]]:
-        """Return the positions of documents of a piece, and the numbers of their words that items have; in any thread."""
+        """Find the words of items in the documents of a piece, in any thread; return document positions and word numbers."""
         positions, symbols, offsets = self._reading.read_symbols(piece, self._stride)
         if not len(self._vocabulary) or not len(positions):
             return [(position, np.zeros(0, np.int64)) for position in positions.tolist()]
@@ -48,7 +48,7 @@ class WordRarity:
             positions.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
     def add(self, documents: list[tuple[int, Ints]]) -> None:
-        """Add the words of the next documents; those that the stride has left behind are dropped."""
+        """Add the words of the next documents, except documents that the stride now leaves out."""
         for position, words in documents:
             if position % self._stride == 0:
                 self._sample.append((position, words))
@@ -60,19 +60,20 @@ class WordRarity:
 
     @property
     def documents(self) -> int:
-        """Documents in the sample."""
+        """The number of documents in the sample."""
         return len(self._sample)
 
     def measure_runs(self, symbols: UInts, rows: Ints, starts: Ints, ends: Ints, n: int) -> Floats:
         """Measure the rarest run of each of n items, in bits.
 
         The rarity of a run is the sum of log2((N + 1) / (m + 1)) over its distinct words, of which m of the N documents in
-        the sample have each. Independent words of k bits stand together in one of 2^k documents. 0: an item has no run.
+        the sample have each. Independent words of k bits in all occur together in one of 2^k documents. 0: the item has no
+        run.
 
         Parameters
         ----------
         symbols : ndarray of uint64
-            Of the tokens of items.
+            The symbols of the items' tokens.
         rows, starts, ends : ndarray of int64 (runs,)
             The item of each run, and the range of its tokens.
         """

@@ -1,6 +1,6 @@
 """The same jobs on Apache Spark: the same recipes, the same bits, the same verdicts.
 
-Imports `phases` and what it stands on; PySpark is the extra `spark`.
+Imports `phases` and the rooms below it; PySpark is the extra `spark`.
 """
 
 from __future__ import annotations

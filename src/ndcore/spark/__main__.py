@@ -1,6 +1,6 @@
 """Run a job: ``python -m ndcore.spark dedup …``, or ``spark-submit … $(python -m ndcore.spark --path) dedup …``.
 
-Exit codes: 0 done, 1 an input, an output or an executor is at fault, 2 the command line is at fault.
+Exit codes: 0 success, 1 a problem with an input, an output or an executor, 2 a wrong command line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)]  # of a script: modules here are not on top
+sys.path[:] = [path for path in sys.path if path != str(Path(__file__).parent)]  # modules here must not be top-level
 
 
 def main(argv: Sequence[str]) -> int:
@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
     options = parse(argv)
     if options is None:
         return 0
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of local workers; a cluster's own setting comes first
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # for local workers; a cluster's own setting takes precedence
     try:
         import_spark()
         from pyspark.sql import SparkSession

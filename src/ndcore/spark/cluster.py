@@ -96,13 +96,13 @@ def cluster(
     Parameters
     ----------
     df, text, id, task_pairs, directory
-        As in `near_duplicates`; rows are read once.
+        As for `near_duplicates`; rows are read once.
     threshold, sketcher, method, policy, least, max_holders, run, filter, tell_apart
-        As in `ndcore.cluster`.
+        As for `ndcore.cluster`.
     cluster : "star", "components" or "greedy"
-        As in `ndcore.cluster`.
+        As for `ndcore.cluster`.
     **local_only
-        Options that only `ndcore.cluster` has; they are refused by name.
+        Options that only `ndcore.cluster` has, which are refused by name.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def cluster(
 
     Notes
     -----
-    Texts are not shuffled; samples and digests are, for keep order and where pairs are compared by their samples, and an
+    Texts are not shuffled. Samples and digests are, for keep order and if pairs are compared by their samples, and so is an
     entry of 16 bytes for each value that proposes pairs. A value held by h <= max_holders documents proposes O(h²) pairs,
     which are summed before they move. A task holds a batch of Arrow, `max_holders` entries or `task_pairs` pairs.
 

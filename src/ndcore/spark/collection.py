@@ -1,4 +1,4 @@
-"""A collection that grows, on Spark: verdicts on a new crawl against all before it, at the cost of the new one."""
+"""A growing collection on Spark: verdicts on a new crawl against all earlier ones, at the cost of the new one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
 CHANGES = ", ".join(["rank bigint", "removed boolean", *(f"{name} {kind}" for name, kind in DECIDED.items())])
 CHANGED = ("representative", "class", "resemblance")
-ROW_GROUP = 1 << 18  # bytes of a row group of copied texts: what is read for one of them
+ROW_GROUP = 1 << 18  # bytes of a row group of copied texts, all of which is read for one of them
 TASK_PAIRS = 1 << 22
 KEY_HASH = "xxhash64(key)"
 
@@ -62,16 +62,16 @@ class Change(Verdicts):
     Attributes
     ----------
     verdicts : DataFrame
-        The verdicts on the documents that were added, as `Collection.result` gives them.
+        The verdicts on the added documents, with the columns of `GrowingCollection.result`.
     changed : DataFrame
         The older documents whose verdict has changed: the columns of the key, and ``added``; ``representative``,
         ``class`` and ``resemblance``; the earlier verdict in the struct ``before``. Sizes of clusters do not count.
     version : int
         The version of the collection afterwards.
     documents : int
-        How many documents were added; of `remove` and `expire`, how many were removed.
+        The number of documents that were added or, by `remove` and `expire`, removed.
     repeated : bool
-        An earlier call made this change, and this one did nothing.
+        Whether an earlier call made this change, so that this one did nothing.
     key, directory
         As in `Verdicts`.
     """
@@ -83,17 +83,16 @@ class Change(Verdicts):
 
 
 class GrowingCollection:
-    """A collection of documents on disk. To add a crawl costs about what the crawl alone would.
+    """A collection of documents on disk. Adding a crawl costs about as much as the crawl alone.
 
-    Made by `create` or `open`. Documents are in the order (add, key), and verdicts are as
-    `ndcore.spark.near_duplicates` gives them in one run over all of them in this order. Every call reads the newest version
-    first.
+    Made by `create` or `open`. Documents are in the order (add, key), and verdicts are the same as in one run of
+    `ndcore.spark.near_duplicates` over all documents in this order. Every call reads the newest version first.
 
     Attributes
     ----------
     path : str
     settings : dict
-        What `create` was given.
+        The arguments of `create`.
     rules, filter, recipe
         As in `ndcore.NearDuplicates`.
     """
@@ -116,7 +115,7 @@ class GrowingCollection:
                 raise ValueError(f"{names} are not names of columns, or the key of bitmaps has another length")
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(f"{self.path}: the settings in its manifest cannot be read: {error!r:.300}") from error
-        self._schema: StructType | None = None  # of the rows of documents, once some were read
+        self._schema: StructType | None = None  # schema of the rows of documents, once some were read
         self._sketcher = MinHasher.from_recipe(sketches, shingling)
         self.recipe = self.rules.recipe(self._sketcher.recipe, self.filter)
 
@@ -147,18 +146,18 @@ class GrowingCollection:
         path : path
             A new directory of a file system that this process and all executors reach under this path.
         text, id, threshold, shingling, num_perm, seed, filter, max_holders, min_shingles
-            As in `near_duplicates`; every DataFrame that is added has these names of columns. "auto" is "lsh".
+            As for `near_duplicates`; every added DataFrame has these column names. "auto" is "lsh".
         cluster : "star" or "greedy"
-            As there.
+            As for `near_duplicates`.
         by : str, optional
             The column of labels; documents with different ones are never compared.
         must_agree : str or sequence of str, optional
-            Names of keys, as there; a callable is refused, as it cannot be stored.
+            Names of keys, as there; a callable is refused because it cannot be stored.
         copy : bool
-            Keep a copy of the texts in the collection. False: texts are read from the Parquet files that the DataFrames were
-            read from, which must stay as they are.
+            Keep a copy of the texts in the collection. False: texts are read from the Parquet files of the DataFrames,
+            which must not change.
         **refused
-            Options that only `near_duplicates` has; they are refused by name, with the reason.
+            Options that only `near_duplicates` has, which are refused by name, with the reason.
 
         Returns
         -------
@@ -208,14 +207,14 @@ class GrowingCollection:
         ----------
         path : path
         shingling : Shingling, optional
-            Needed where its unit is a callable.
+            Needed if its unit is a callable.
 
         Raises
         ------
         FileNotFoundError
             There is no collection at the path.
         CorruptFile
-            The manifest is damaged, or names what is not a table of the collection.
+            The manifest is damaged, or names something other than a table of the collection.
         """
         versions = _versions(path)
         return cls(versions, versions.latest(), shingling)
@@ -230,7 +229,7 @@ class GrowingCollection:
 
     @property
     def batches(self) -> list[BatchId | None]:
-        """The ids of the batches that were added, in this order."""
+        """The ids of the added batches, in order."""
         return [commit.batch for commit in self._versions.latest().commits if commit.kind == "add"]
 
     def add(
@@ -243,12 +242,12 @@ class GrowingCollection:
         df : DataFrame
             A row for each document. The order of their keys is the order of the documents within the batch.
         batch : str or int, optional
-            An id. A batch whose id is in the collection is not added again: its verdicts are returned, so that a job may be
-            retried. 1 and "1" are two ids.
+            An id. A batch whose id is in the collection is not added again: its verdicts are returned, so that a job can be
+            retried. 1 and "1" are different ids.
         repeated : "refuse", "replace" or "version"
-            What becomes of a document whose key is in the collection already. "refuse": an error. "replace": it takes the
-            place of the older ones of this key, which are removed. "version": it is a version of the first one, as with
-            one_per in `near_duplicates`: their texts are not compared.
+            The treatment of a document whose key is in the collection already. "refuse": an error. "replace": it replaces
+            the older documents with this key, which are removed. "version": it is a version of the first one, as with
+            one_per in `near_duplicates`, and their texts are not compared.
 
         Returns
         -------
@@ -261,7 +260,7 @@ class GrowingCollection:
         TypeError, ValueError
             A column is not accepted, or a key is missing or repeats.
         Exception
-            Of Spark, with the message of ndcore: a text of an older candidate is missing or has changed.
+            Raised by Spark, with the message of ndcore: a text of an older candidate is missing or has changed.
 
         Notes
         -----
@@ -281,16 +280,16 @@ class GrowingCollection:
     def remove(
         self, df: DataFrame, *, batch: BatchId | None = None, unknown: Literal["refuse", "ignore"] = "refuse"
     ) -> Change:
-        """Remove documents, and decide anew on those that had joined them.
+        """Remove documents, and decide again on documents that had joined them.
 
         Parameters
         ----------
         df : DataFrame
-            With the columns of the key: a row for each document that goes away, with all of its versions.
+            Has the columns of the key: a row for each document to remove, with all its versions.
         batch : str or int, optional
-            An id of this removal, as of `add`.
+            An id of this removal, as for `add`.
         unknown : "refuse" or "ignore"
-            What becomes of a key that is not in the collection.
+            The treatment of a key that is not in the collection.
 
         Returns
         -------
@@ -300,7 +299,7 @@ class GrowingCollection:
         Raises
         ------
         Conflict, TypeError, ValueError
-            As of `add`.
+            As for `add`.
 
         Notes
         -----
@@ -316,7 +315,7 @@ class GrowingCollection:
                                                                     token, unknown))
 
     def expire(self, through: BatchId, spark: SparkSession | None = None) -> Change:
-        """Remove all documents of a batch and of those before it, and decide anew on those that had joined them.
+        """Remove all documents of a batch and of earlier ones, and decide again on documents that had joined them.
 
         Parameters
         ----------
@@ -328,7 +327,7 @@ class GrowingCollection:
         Returns
         -------
         Change
-            As of `remove`; `repeated` where nothing is left of these batches.
+            As for `remove`; `repeated` is True if nothing is left of these batches.
         """
         import_spark()
         before, work = self._versions.latest(), self._work(spark)
@@ -349,7 +348,7 @@ class GrowingCollection:
         """Read the newest version, and check the id of a batch; return both."""
         import_spark()
         if batch is not None and is_int(batch):
-            batch = int(batch)  # of NumPy, too
+            batch = int(batch)  # also for integers of NumPy
         elif batch is not None and not (isinstance(batch, str) and batch):
             raise TypeError(f"batch is a str that is not empty, or an int, got {batch!r:.80}")
         manifest = self._versions.latest()
@@ -359,13 +358,13 @@ class GrowingCollection:
         return manifest, batch
 
     def _commit(self, work: Work, batch: BatchId | None, make: Callable[[str], CollectionManifest]) -> Change:
-        """Make a version; remove its tables where that fails."""
+        """Make a version; remove its tables if that fails."""
         token = secrets.token_hex(8)
         try:
             after = make(token)
         except BaseException as error:
             now = self._versions.latest()
-            if not now.names(token):  # an interrupt may come after the version was made
+            if not now.names(token):  # an interrupt may occur after the version was made
                 for table in self._versions.table("").glob(f"{token}-*"):
                     shutil.rmtree(table, ignore_errors=True)
             if isinstance(error, Conflict) and now.commit_of(batch) is not None:
@@ -393,7 +392,7 @@ class GrowingCollection:
         return Verdicts(self._verdicts(work, manifest).drop(RANK), key_sql(self._id), work)
 
     def _work(self, spark: SparkSession | None) -> Work:
-        """Begin a job, whose steps are removed with it."""
+        """Begin a job whose steps are removed with it."""
         from pyspark.sql import SparkSession
 
         place = self._versions.path / "steps" / secrets.token_hex(8)
@@ -434,9 +433,9 @@ class GrowingCollection:
         return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
 
     def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
-        """Describe what a batch did; None: the newest version."""
+        """Describe the change that a batch made; None: the newest version."""
         number = manifest.commit_of(batch) or manifest.version
-        commit, work = manifest.commits[number - 1], self._work(spark)  # a new one, as the steps of the job can go
+        commit, work = manifest.commits[number - 1], self._work(spark)  # a new one: steps of the job can be removed
         verdicts = self._verdicts(work, manifest)
         places = [f"{RANK} between {segment.first} and {segment.first + segment.documents - 1}"
                   for segment in manifest.segments if segment.commit == number]
@@ -449,7 +448,7 @@ class GrowingCollection:
         return Change(ours, key_sql(self._id), work, changed, number, commit.documents, repeated)
 
     def _sides(self, work: Work, df: DataFrame, key: dict[str, str], table: str) -> DataFrame:
-        """Return the documents, with the places of their texts; copied, where the collection has copies."""
+        """Return the documents, with the places of their texts, which are copied if the collection has copies."""
         from pyspark.sql import functions as F
 
         added = {} if self._by is None else {"scope": label_of(df, self._by, "by")}
@@ -581,7 +580,7 @@ class GrowingCollection:
         return self._versions.commit(before, replace(commit, changes=names["changes"]), **fields)
 
     def _find_repeats(self, work: Work, old: DataFrame, new: DataFrame, count: int, repeated: str) -> DataFrame:
-        """Find the older documents whose keys new ones have. ValueError where there are any, and they are refused."""
+        """Find the older documents whose keys new ones have. Raises ValueError if there are any and they are refused."""
         matching = select_matching(work, old.select("rank", "key", "version_of"), KEY_HASH, new, count)
         found = matching.join(new.select("key"), "key", "left_semi")
         if repeated != "refuse":
@@ -602,7 +601,7 @@ def _with_changes(rows: DataFrame, changes: DataFrame) -> DataFrame:
 
 
 def _differences(before: DataFrame, now: DataFrame) -> DataFrame:
-    """Return the verdicts that changed, each with the verdict before."""
+    """Return the changed verdicts, each with the previous one."""
     struct = f"struct({', '.join(CHANGED)})"
     was = before.selectExpr(f"{RANK} as _rank", f"{struct} as before")
     names = [_quote_column(name) for name in now.columns if name not in (RANK, *CHANGED, "cluster_size")]
@@ -633,5 +632,5 @@ def _versions(path: AnyPath) -> Versions:
 
 
 def _uri(place: Path) -> str:
-    """Return a path as Spark takes it."""
+    """Convert a path to the form that Spark accepts."""
     return f"file://{place}"

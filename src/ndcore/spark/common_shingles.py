@@ -1,4 +1,4 @@
-"""Shingles that count for nothing, on Spark (`drop_common`): more than a share of the documents of a label have them."""
+"""Find common shingles, which do not count, on Spark (`drop_common`): more than a share of a label's documents have them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ndcore.text.agreement import MustAgree
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MOST = 1 << 23  # common shingles of all labels together: 128 MiB in each task
-CELL = "cast(conv(hex(substring(label, 1, 2)), 16, 10) as bigint)"  # of a label: its first two bytes
+MOST = 1 << 23  # most common shingles of all labels together: 128 MiB in each task
+CELL = "cast(conv(hex(substring(label, 1, 2)), 16, 10) as bigint)"  # SQL of a label's first two bytes
 
 
 def find_common(
@@ -32,7 +32,7 @@ def find_common(
 ) -> LabelledShingles:
     """Find the shingles of more than a share of the documents with a label, at least `COMMON_CLASSES` of them different.
 
-    Finds what `ndcore.pairs.common_shingles.find_common` finds. counts: of all shingles, by label.
+    The result equals `ndcore.pairs.common_shingles.find_common`. counts: of all shingles, by label.
     """
     from pyspark.sql import functions as F
 
@@ -70,7 +70,7 @@ def find_common(
         raise ValueError(f"drop_common={share!r}: more than {MOST:,} shingles are common, of all labels of by=… together, "
                          "and each task holds them all; give a larger share, or leave out by=…")
     labels = table["label"].to_pylist()
-    number = {name: i for i, name in enumerate(sorted(set(labels)))}  # the same when the job goes on
+    number = {name: i for i, name in enumerate(sorted(set(labels)))}  # sorted, so that it is the same when the job resumes
     groups = np.array([number[name] for name in labels], np.int64)
     values = numbers(table, "value").view(np.uint64)
     order = np.lexsort((values, groups))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STEPS = "near-duplicates"  # the folder of the steps of `near_duplicates`
-# Of the output, in the order in which they are written.
+# The parts of the output, in the order of writing.
 KEPT, VERDICTS, BY_TAGS, SUMMARY = PARTS = ("kept", "verdicts", "pages_by_tags", "summary")
 
 
@@ -67,7 +67,7 @@ def _deduplicate(work: Work, options: JobOptions) -> dict[str, Any]:
 def _write(
     work: Work, options: JobOptions, given: Input, result: NearDuplicateFrames, pages: list[DataFrame]
 ) -> dict[str, Any]:
-    """Write the kept documents, the verdicts, the pages that no parser read if there are any, and the summary."""
+    """Write the kept documents, the verdicts, any pages that were not parsed, and the summary."""
     output = options.output.rstrip("/")
     _refuse_second(work)
     work.describe("kept documents")
@@ -100,13 +100,13 @@ def _write(
 
 
 def _refuse_second(work: Work) -> None:
-    """Raise RuntimeError where a later run of the job has begun, because only the latest writes the output."""
+    """Raise RuntimeError if a later run of the job has begun, because only the latest writes the output."""
     if not work.is_newest():
         raise RuntimeError(f"another process goes on with this job from the steps in {work.directory}; this one ends")
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of an error in one or two lines; of an error in a task, the message of the exception there."""
+    """Return the message of an error in one or two lines; for an error in a task, its exception's message."""
     if lacks_jar(str(error)):
         return f"{_jar_missing(str(error))}; {JAR}"
     raised = re.findall(r"^\s*(?:pyspark\.\S+: )?((?:[\w.]+\.)?\w*(?:Error|Exception)\w*: .+)$", str(error), re.MULTILINE)
@@ -122,7 +122,7 @@ def _jar_missing(said: str) -> str:
 
 
 class JobFiles:
-    """The file systems that Spark knows, by URI. ValueError for a session of Spark Connect."""
+    """The file systems that Spark knows, by URI. Raises ValueError for a session of Spark Connect."""
 
     def __init__(self, spark: SparkSession) -> None:
         if not is_classic(spark):
@@ -142,7 +142,7 @@ class JobFiles:
         return bool(files.exists(path))
 
     def choose_folder(self, output: str, directory: str | None) -> tuple[str, bool]:
-        """Return the folder of a job's steps, and whether it is there. ValueError where the output is another job's."""
+        """Choose the folder of a job's steps; tell whether it exists. Raises ValueError if the output is another job's."""
         folder = f"{output}/_ndcore-{secrets.token_hex(8)}"
         if directory is not None:
             name = hashlib.blake2b(self._qualify(output).encode(), digest_size=8).hexdigest()
@@ -154,17 +154,17 @@ class JobFiles:
 
     @contextlib.contextmanager
     def job(self, output: str, directory: str | None, job: dict[str, Any]) -> Iterator[Work]:
-        """Yield the work of a job, in a folder that is removed afterwards: of the directory, or of the output.
+        """Yield the work of a job, in a folder of the directory or of the output that is removed afterwards.
 
         After a failure the unfinished output is removed, so that the job can be run again. In a named directory each output
-        has its folder, which stays after a failure if a step is finished: the same job goes on from there. After a job that
+        has a folder, which stays after a failure if a step is finished: the same job resumes from there. After a job that
         was killed, an output without a summary is removed first. If a later run has begun, nothing is removed.
         """
         folder, there = self.choose_folder(output, directory)
         try:
             work = Work(self._spark, folder, job)
         except BaseException:
-            with contextlib.suppress(Exception):  # the first error is the one to tell
+            with contextlib.suppress(Exception):  # the first error is the one to report
                 if not there:
                     self._remove(folder, True)
                 self._remove(output, False)
@@ -190,7 +190,7 @@ class JobFiles:
         self._clear(output)
 
     def _qualify(self, place: str) -> str:
-        """Return a place as a URI."""
+        """Convert a place to a URI."""
         files, path = self._open(place)
         return str(files.makeQualified(path))
 
@@ -202,6 +202,6 @@ class JobFiles:
             self._remove(output, False)
 
     def _remove(self, place: str, whole: bool) -> None:
-        """Remove a directory, with all that is in it or only if it is empty."""
+        """Remove a directory, with all its content or only if it is empty."""
         files, path = self._open(place)
         files.delete(path, whole)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-MOST = 1 << 36  # documents: ranks have 36 bits beside the number of a block
-PLACE_BITS = 33  # of Spark's monotonically_increasing_id that number the rows of a partition
+MOST = 1 << 36  # most documents: ranks have 36 bits beside the number of a block
+PLACE_BITS = 33  # bits of Spark's monotonically_increasing_id that number the rows of a partition
 FILE_KEY = {"file": "_metadata.file_path", "row": "_metadata.row_index"}
 _UNSTABLE = re.compile(r"\b(?:monotonically_increasing_id|rand|randn|randstr|uniform|uuid|shuffle|spark_partition_id|"
                        r"reflect|input_file_name|input_file_block_(?:start|length))\([^()]*\)", re.IGNORECASE)
@@ -32,13 +32,13 @@ class SparkDocuments:
     Attributes
     ----------
     ranked : DataFrame
-        ``rank``, ``key``, ``against``, with `by` ``label``, with `by` or `must_agree` ``scope``, of which only equal ones
-        are compared, and the columns of the phase that sketched them.
+        ``rank``, ``key``, ``against``, with `by` ``label``, with `by` or `must_agree` ``scope`` (only documents with equal
+        scopes are compared), and the columns of the phase that sketched them.
     followers : DataFrame
         ``rank`` and ``leader`` of documents that are not compared, and ``how`` they follow: identical, lexical, shingle; or
-        version, where the first document with their label of `one_per` is the leader or follows it.
+        version, if the first document with their label of `one_per` is the leader or follows it.
     first_new : int
-        Documents of `against`; their ranks are lower.
+        The number of documents of `against`, whose ranks are lower.
     """
 
     ranked: DataFrame
@@ -47,7 +47,7 @@ class SparkDocuments:
 
 
 def refuse_options(function: str, given: dict[str, Any]) -> None:
-    """Raise TypeError for options that are not parameters; the message tells which ones the local function has."""
+    """Raise TypeError for options that are not parameters; the message says if the local function has them."""
     refused = CALLERS[f"spark.{function}"]
     for name in given:
         if reason := refused.get(name):
@@ -57,7 +57,7 @@ def refuse_options(function: str, given: dict[str, Any]) -> None:
 
 
 def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]:
-    """Return SQL for each column of the key, by name. TypeError for other tables, and for types without equality."""
+    """Return SQL for each column of the key, by name. Raises TypeError for other tables, and for types without equality."""
     from pyspark.sql import DataFrame
 
     if not isinstance(df, DataFrame):
@@ -66,7 +66,7 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
                         "the function of ndcore itself, which needs no Spark")
     if id is None:
         try:
-            _ = df.selectExpr(*FILE_KEY.values()).schema  # Spark Connect finds out with the schema
+            _ = df.selectExpr(*FILE_KEY.values()).schema  # Spark Connect reports errors with the schema
         except Exception as error:
             raise ValueError("id is None, and the rows are not read from Parquet files, whose paths and row numbers would "
                              "be the keys; name the columns that identify a document, as id='url'") from error
@@ -83,12 +83,12 @@ def key_columns(df: DataFrame, id: str | Sequence[str] | None) -> dict[str, str]
 
 
 def key_sql(names: Sequence[str] | None) -> dict[str, str]:
-    """Return SQL for each column, by name; None: for the path of a Parquet file and the number of a row."""
+    """Return SQL for each column, by name; None: SQL for the path of a Parquet file and the row number."""
     return dict(FILE_KEY) if names is None else {name: f"`{name.replace('`', '``')}`" for name in names}
 
 
 def refuse_taken(columns: Collection[str], names: Collection[str]) -> None:
-    """Raise ValueError where one of these columns has the name of another column of the result; Spark ignores case."""
+    """Raise ValueError if one of these columns has the name of another column of the result; Spark ignores case."""
     taken = {name.lower() for name in names}
     for name in columns:
         if name.lower() in taken:
@@ -97,9 +97,9 @@ def refuse_taken(columns: Collection[str], names: Collection[str]) -> None:
 
 
 def refuse_unstable(rows: DataFrame, role: str) -> None:
-    """Raise ValueError where a second reading of these columns may give other values.
+    """Raise ValueError if a second reading of these columns may give other values.
 
-    Cached tables are examined too, since a lost partition is computed again. Columns that are not read are ignored.
+    Cached tables are examined too, since a lost partition is recomputed. Columns that are not read are ignored.
     """
     reason = _unstable_step(rows) if is_classic(rows.sparkSession) else _unstable_function(rows)
     if reason is not None:
@@ -109,9 +109,9 @@ def refuse_unstable(rows: DataFrame, role: str) -> None:
 
 
 def _unstable_step(rows: DataFrame) -> str | None:
-    """Return a step of the plan that is not deterministic to Spark; None where there is none."""
+    """Find a step of the plan that Spark considers not deterministic; None if there is none."""
     execution = rows._jdf.queryExecution()
-    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())  # without what is cached
+    plan = execution.sparkSession().sessionState().optimizer().execute(execution.analyzed())  # without cached tables
     if plan.deterministic():
         return None
     while True:
@@ -123,7 +123,7 @@ def _unstable_step(rows: DataFrame) -> str | None:
 
 
 def _unstable_function(rows: DataFrame) -> str | None:
-    """Do the same on Spark Connect, by the names of functions in the plan, and by the declarations of UDFs."""
+    """Find such a step on Spark Connect, by the names of functions in the plan, and by the declarations of UDFs."""
     plan: Any = rows
     optimized = plan._explain_string(extended=True).partition("== Optimized Logical Plan ==")[2]
     if named := _UNSTABLE.search(optimized):
@@ -141,7 +141,7 @@ def _unstable_function(rows: DataFrame) -> str | None:
 
 
 def type_of(df: DataFrame, name: str, role: str) -> DataType:
-    """Return the type of a column; ValueError where there is no such column."""
+    """Return the type of a column. Raises ValueError if there is no such column."""
     if name not in df.columns:
         raise ValueError(f"{role}={name!r}: there is no such column; the columns are {', '.join(df.columns)}")
     cased = df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
@@ -178,7 +178,7 @@ def with_keys(
 
 
 def label_of(df: DataFrame, label: str | Column, role: str) -> Column:
-    """Return a binary column of 16 bytes that equal labels share; null and nan raise. TypeError for other types."""
+    """Return a binary column of 16 bytes that equal labels share; null and nan raise. Raises TypeError for other types."""
     from pyspark.sql import functions as F
 
     if isinstance(label, str):
@@ -193,7 +193,7 @@ def label_of(df: DataFrame, label: str | Column, role: str) -> Column:
     if name in _FLOATS:
         label = label + F.lit(0.0)  # -0.0 is 0.0
     if name == "timestamp":
-        label = F.unix_micros(label)  # as a string in the zone of the session, two instants of a night in autumn are one
+        label = F.unix_micros(label)  # as strings, two instants at the end of summer time would be equal
     return digest_of(label if name == "binary" else label.cast("string").cast("binary"))
 
 
@@ -205,7 +205,7 @@ def digest_of(column: Column) -> Column:
 
 
 def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
-    """Return the column; a value that is null or nan raises."""
+    """Return the column with a check: a value that is null or nan raises."""
     from pyspark.sql import functions as F
 
     missing = column.isNull()
@@ -229,13 +229,14 @@ def number_documents(
     Parameters
     ----------
     sides : DataFrame
-        ``key``, ``against``, ``text``, what `order` (SQL) needs, and perhaps labels: ``scope`` of `by`, ``version`` of
-        `one_per`.
+        ``key``, ``against``, ``text``, the columns that `order` (SQL) needs, and perhaps labels: ``scope`` of `by`,
+        ``version`` of `one_per`.
     phase, made, given
         The phase that sketches the documents; the columns that it makes, with ``valid``, ``bytes``, ``deciding`` and perhaps
         ``agrees``, the digest of `must_agree`; its settings.
     how : str
-        SQL of `Documents.followers`, with ``first.bytes`` (and ``first.tokens``, where they are made) of the leader.
+        SQL for ``how`` in `SparkDocuments.followers`, with ``first.bytes`` (and ``first.tokens``, if they are made) of the
+        leader.
     """
     ranked, _, first_new = rank_documents(work, sides, order, phase, made, **given)
     return SparkDocuments(ranked, _find_followers(work, ranked, how), first_new)
@@ -246,8 +247,8 @@ def rank_documents(
 ) -> tuple[DataFrame, int, int]:
     """Sketch the documents of both sides, and sort them in keep order: see `number_documents`.
 
-    Returns the rows of `SparkDocuments.ranked`, with ``file`` and ``row`` where the documents have them, the number of
-    documents, and how many of them are of `against`.
+    Returns the rows of `SparkDocuments.ranked`, with ``file`` and ``row`` if the documents have them, the number of
+    documents, and how many of them are in `against`.
     """
     from pyspark.sql import functions as F
 
@@ -261,7 +262,7 @@ def rank_documents(
         _refuse_changes(sides, sketched)
     sketched = sketched.drop("seen")
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
-    in_order = sketched.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition of the sort
+    in_order = sketched.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition
     placed = work.keep(in_order, "keep order").withColumn("part", F.expr(f"shiftright(place, {PLACE_BITS})"))
     sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
         F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
@@ -273,20 +274,20 @@ def rank_documents(
         total += size
     listed = ",".join(str(starts.get(part, 0)) for part in range(max(starts, default=0) + 1))
     labels = [name for name in ("scope", "version", "file", "row") if name in placed.columns]
-    # not by a join, which each reading would do again
+    # not by a join, which would be repeated by each reading
     start = f"cast(split('{listed}', ',') as array<bigint>)[cast(part as int)]"
     ranked = placed.select(
         F.expr(f"{start} + (place & {(1 << PLACE_BITS) - 1}) as rank"), "key", "against", *labels, *columns)
     if "scope" in labels:
         ranked = ranked.withColumn("label", F.col("scope"))
-    if "agrees" in ranked.columns:  # without shingles the bytes alone decide
+    if "agrees" in ranked.columns:  # without shingles only the bytes decide
         of_by = F.col("scope") if "scope" in labels else F.lit(b"")
         ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
     return ranked, total, sum(against for _, _, against in sizes)
 
 
 def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
-    """Raise ValueError where documents differ from the ones an earlier run sketched, by ``seen``, a hash of the row."""
+    """Raise ValueError if documents differ from an earlier run's, by ``seen``, a hash of the row."""
     summary = ("count(*)", "sum(cast(seen as decimal(20, 0)))")
     if sides.selectExpr(*summary).collect() == sketched.selectExpr(*summary).collect():
         return
@@ -299,9 +300,9 @@ def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
 
 
 def check_keys(work: Work, sides: DataFrame) -> None:
-    """Raise ValueError where a key, or a part of one, is null, or where a key repeats on one side.
+    """Raise ValueError if a key, or a part of one, is null, or if a key repeats on one side.
 
-    Reads the columns ``key`` and ``against`` only, before any text.
+    Reads only the columns ``key`` and ``against``, before any text.
     """
     work.describe("check of keys")
     parts = [f"key.`{name.replace('`', '``')}`" for name in sides.select("key.*").columns]

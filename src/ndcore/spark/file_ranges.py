@@ -1,4 +1,4 @@
-"""Which task reads which files: JSONL files are cut at lines into ranges of bytes, other files are whole."""
+"""Assign files to tasks: JSONL files are split at lines into ranges of bytes, other files are whole."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LONGEST = "spark.sql.files.maxPartitionBytes"  # as Spark cuts Parquet
-OPENING = 4 << 20  # bytes that can be read while a file is opened, as spark.sql.files.openCostInBytes
+LONGEST = "spark.sql.files.maxPartitionBytes"  # the setting by which Spark splits Parquet
+OPENING = 4 << 20  # bytes that can be read in the time to open a file, like spark.sql.files.openCostInBytes
 
 
 class FileRange(NamedTuple):
@@ -30,9 +30,9 @@ class FileRange(NamedTuple):
     ----------
     source : Source
     state : FileState
-        The state of the file when the job first looked at it.
+        The state of the file when the job first read it.
     size : int
-        Bytes of the part; 0 where the place of a URL does not tell it.
+        Bytes of the part; 0 if the server of a URL does not report it.
     lines : LineRange or None
         Of JSONL. None: the whole file.
     """
@@ -44,7 +44,7 @@ class FileRange(NamedTuple):
 
 
 def whole_files(sources: list[Source]) -> list[FileRange]:
-    """Look at the state of each file. UsageError for streams, which tasks cannot read; DocumentError."""
+    """Read the state of each file. Raises UsageError for streams, which tasks cannot read; DocumentError."""
     for source in sources:
         if not source.location and not source.is_remote:
             raise UsageError(f"the input {source.path!r} is a stream, which tasks cannot read; write it to a file")
@@ -53,9 +53,9 @@ def whole_files(sources: list[Source]) -> list[FileRange]:
 
 
 def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRange], str]:
-    """Cut JSONL files that are not compressed into ranges of lines; a job counts the lines first.
+    """Split uncompressed JSONL files into ranges of lines; a job counts the lines first.
 
-    A range has about the bytes of the setting LONGEST. Files of URLs are cut where their place reads parts of them.
+    A range has about as many bytes as the setting LONGEST. Files at URLs are split if their server can send parts.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def cut_files(work: Work, sources: list[Source], step: str) -> tuple[list[FileRa
 
 
 def list_pieces(spark: SparkSession, sources: list[Source]) -> list[FileRange]:
-    """List about the ranges of files that tasks will read: lines are not counted, so a range has no end."""
+    """List approximately the ranges of files that tasks will read: lines are not counted, so ranges have no end."""
     longest = read_size(spark, LONGEST)
     return [piece for file in whole_files(sources) for piece in (
         [file._replace(size=stop - start, lines=LineRange(start, 1, sys.maxsize)) for _, start, stop in _cut(file, longest)]
@@ -86,13 +86,13 @@ def list_pieces(spark: SparkSession, sources: list[Source]) -> list[FileRange]:
 
 
 def share_among_tasks(spark: SparkSession, ranges: list[FileRange], cores: int) -> list[list[FileRange]]:
-    """Share ranges among tasks, in their order, by their bytes: some for each core, and not many more bytes than LONGEST."""
+    """Share ranges among tasks, in order and by bytes: some for each core, and not many more bytes than LONGEST each."""
     weights = [part.size + OPENING for part in ranges]
     total = sum(weights)
     tasks = min(len(ranges), max(8 * cores, -(-total // (read_size(spark, LONGEST) + OPENING))))
     shared, before = dict[int, list[FileRange]](), 0
     for part, weight in zip(ranges, weights, strict=True):
-        shared.setdefault((before + weight // 2) * tasks // total, []).append(part)  # where its middle is
+        shared.setdefault((before + weight // 2) * tasks // total, []).append(part)  # the task of its middle
         before += weight
     return list(shared.values())
 
@@ -113,13 +113,13 @@ def count_ranges(batches: Batches, *, cuts: list[tuple[FileRange, int, int]]) ->
 
 
 def read_size(spark: SparkSession, name: str, default: str = "") -> int:
-    """Read a setting of Spark in bytes; default: where Spark itself has none."""
+    """Read a setting of Spark in bytes; default: used if Spark itself has none."""
     value = spark.conf.get(name, default) if default else spark.conf.get(name)
     return parsed_size(str(value).lower().removesuffix("b"))  # Spark writes 134217728b, and takes 128MB
 
 
 def _is_long(file: FileRange, longest: int) -> bool:
-    """Tell whether a file is cut."""
+    """Tell whether a file is split."""
     source = file.source
     if source.kind != "jsonl" or source.compression or source.problem or file.size <= longest:
         return False
@@ -127,7 +127,7 @@ def _is_long(file: FileRange, longest: int) -> bool:
 
 
 def _cut(file: FileRange, longest: int) -> list[tuple[FileRange, int, int]]:
-    """Cut a file into ranges (file, start, stop) that differ by a byte at most."""
+    """Split a file into ranges (file, start, stop) whose sizes differ by at most a byte."""
     count = -(-file.size // longest)
     return [(file, *span) for span in pairwise(i * file.size // count for i in range(count + 1))]
 

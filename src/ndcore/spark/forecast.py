@@ -1,7 +1,7 @@
-"""``--dry-run`` of a job on Spark: what it would take, from a sample of the inputs and the model of docs/planning.md.
+"""``--dry-run`` of a job on Spark: estimate its costs from a sample of the inputs and the model of docs/planning.md.
 
-Tasks read the sample as they would read all of it. Files of one kind and compression make a stratum, as in
-`ndcore.cli.dry_run`: ranges of JSONL, or other files from their beginning. Of Parquet the numbers of rows come from the
+Tasks read the sample in the same way as the whole input. Files of one kind and compression form a stratum, as in
+`ndcore.cli.dry_run`: ranges of JSONL, or other files from their beginning. For Parquet, the numbers of rows come from the
 metadata of some files. Nothing is written.
 """
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # docs/planning.md, "A model": Parquet, the default filter, AMD EPYC (Zen 4), 2026-11-23. Times are of one core.
-START_SECONDS = 15.0  # of a command: its session, and Java's first run of each step; a job of ten documents, 2026-11-26
-FIXED_SECONDS = 8.0  # of a job in a session that has run one
+START_SECONDS = 15.0  # overhead of a command: its session, Java's first run of each step; ten documents, 2026-11-26
+FIXED_SECONDS = 8.0  # overhead of a job in a session that has run one before
 DOCUMENT_SECONDS = 107e-6
 TEXT_SECONDS = 41e-9  # a byte
-SKETCHING_SECONDS = 7.7e-9  # of these, with 84 minima (the same kind of machine, 2026-11-26)
+SKETCHING_SECONDS = 7.7e-9  # the part for sketching, with 84 minima (the same kind of machine, 2026-11-26)
 SHUFFLED, LARGEST = 628, 271  # bytes a document, without shingle sets: in all, and in the largest shuffle, of features
 KEPT, COPIES = 408, 2  # bytes a document in `directory`, without shingle sets; and how often the features are among them
 GROUPS = 19  # features a document
@@ -58,9 +58,9 @@ PARTITION = 128 << 20  # bytes of a partition of a shuffle, at most
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 RESULTS = "spark.driver.maxResultSize"
-SAMPLING_SECONDS = 2.0  # of each core, to read and sketch the sample, about
-MAX_PIECES = 200  # of a stratum, and files of Parquet
-MAX_COPIES = 4  # URLs of a stratum that are copied as a whole, as in the job
+SAMPLING_SECONDS = 2.0  # approximate time of each core to read and sketch the sample
+MAX_PIECES = 200  # most pieces of a stratum, and most files of Parquet
+MAX_COPIES = 4  # most URLs of a stratum that are copied as a whole, as in the job
 MEASURES = ("piece bigint, seen bigint, documents bigint, text bigint, shingles double, kept bigint, written bigint, "
             "reading double, sketching double, ended boolean")
 EXTRA = {
@@ -131,7 +131,7 @@ def forecast(spark: SparkSession, options: JobOptions) -> list[str]:
     Raises
     ------
     ValueError, TypeError, RuntimeError, DocumentError
-        As the job: an option, a column, a record of the sample, an executor or the output is not accepted.
+        As for the job: an option, a column, a record of the sample, an executor or the output is not accepted.
     """
     output = options.output.rstrip("/")
     JobFiles(spark).choose_folder(output, options.directory)
@@ -354,7 +354,7 @@ def _tell(
     spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter,
     costs: JobCosts, cores: int
 ) -> Iterator[str]:
-    """Return the lines that tell people the costs of the job."""
+    """Describe the costs of the job in lines for people."""
     stored, sampled = sum(side.stored for side in sides), sum(side.sampled for side in sides)
     documents, text = _total(side.documents for side in sides), _total(side.text for side in sides)
     whole = all(side.complete for side in sides)
@@ -390,7 +390,7 @@ def _list_notes(
     spark: SparkSession, options: JobOptions, sides: list[InputEstimate], design: FilterDesign | PrefixFilter,
     costs: JobCosts, partitions: int, documents: Range
 ) -> Iterator[str]:
-    """Yield advice on settings, and what the figures leave out."""
+    """Yield advice on settings, and the limits of the figures."""
     for side in sides:
         if side.longest is not None:
             path, size = side.longest

@@ -35,7 +35,8 @@ def hamming_join(
 ) -> DataFrame:
     """Find all fingerprints of a DataFrame within max_distance bits of each query, by one scan of the DataFrame.
 
-    `ndcore.hamming_join` finds the same. The queries go to all tasks, and each task scans its fingerprints.
+    The result is the same as in `ndcore.hamming_join`. The queries are sent to all tasks, and each task scans its
+    fingerprints.
 
     Parameters
     ----------
@@ -44,13 +45,13 @@ def hamming_join(
     fingerprints : DataFrame
         A row for each fingerprint, as from `sketch` with a SimHasher; leave out rows that are not ``valid``.
     max_distance, bits, plan
-        As in `ndcore.hamming_join`.
+        As for `ndcore.hamming_join`.
     id
         As in `near_duplicates`.
     column : str
         The column of fingerprints, bigint: a fingerprint of 2^63 and more is negative, with the same 64 bits.
     **local_only
-        Options that only `ndcore.hamming_join` has; they are refused by name.
+        Options that only `ndcore.hamming_join` has, which are refused by name.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def _fingerprints_of(df: DataFrame, id: str | Sequence[str] | None, column: str,
 
 
 def _queries_of(queries: Any, id: str | Sequence[str] | None, column: str) -> tuple[UInts, DataFrame | None]:
-    """Return the fingerprints of queries, and of a DataFrame the key by position."""
+    """Return the fingerprints of queries, and for a DataFrame the keys by position."""
     from pyspark.sql import DataFrame
 
     if not isinstance(queries, DataFrame):

@@ -34,18 +34,18 @@ class Input:
     text : str
         The column of texts.
     key : str, list of str or None
-        As `id` of `near_duplicates`.
+        As for `id` of `near_duplicates`.
     by, one_per : str or None
         The columns of labels.
     priority : Column or None
     lines : bool
-        The documents are lines of JSONL: the column ``line`` has each line unchanged.
+        Whether the documents are lines of JSONL: then the column ``line`` has each line unchanged.
     by_tags : DataFrame or None
-        The pages that no parser read (see `html_reader`): file, record, id. None of Parquet.
+        The pages that were not parsed (see `html_reader`): file, record, id. None for Parquet.
     strings : tuple of str
-        Where priorities are strings, compared as strings: examples that say why.
+        Examples that show why priorities are compared as strings, if they are.
     partitions : tuple of str
-        The columns that are names of directories, of Parquet.
+        The columns that are in names of directories, for Parquet.
     """
 
     rows: DataFrame
@@ -111,7 +111,7 @@ def name_fields(
 
 
 def read_parquet(spark: SparkSession, paths: list[str], **fields: str | None) -> DataFrame:
-    """Open Parquet files; ValueError where they do not have the column of an option. fields: by the names of options."""
+    """Open Parquet files. Raises ValueError if they lack the column of an option. fields: by the names of options."""
     rows = spark.read.parquet(*paths)
     for option, name in fields.items():
         if name is not None:
@@ -120,7 +120,7 @@ def read_parquet(spark: SparkSession, paths: list[str], **fields: str | None) ->
 
 
 def is_parquet(paths: list[str], said: bool | None) -> bool:
-    """Tell whether files are Parquet, unless an option says it: by their first bytes, of URLs by their names."""
+    """Tell whether files are Parquet, unless an option decides it: by their first bytes; for URLs, by their names."""
     if said is not None:
         return said
     local = [path for path in paths if not is_url(path)]
@@ -136,12 +136,12 @@ def _partitions(rows: DataFrame) -> tuple[str, ...]:
     files = {tuple(re.findall(r"/([^/=]+)=[^/]*(?=/)", unquote(file))) for file in rows.inputFiles()}
     names = list(files.pop()) if len(files) == 1 else []
     while names and rows.columns[-len(names):] != names:
-        del names[0]  # of the directory that was named as input
+        del names[0]  # the column of the directory that was named as input
     return tuple(names) if len(names) < len(rows.columns) else ()
 
 
 def find_sources(paths: list[str]) -> list[Source]:
-    """Find files, as `_sources`. UsageError where there are none."""
+    """Find files like `_sources`. Raises UsageError if there are none."""
     sources = _sources(paths)
     if not sources:
         raise UsageError(f"{', '.join(paths)}: there are no documents")
@@ -149,7 +149,7 @@ def find_sources(paths: list[str]) -> list[Source]:
 
 
 def _sources(paths: list[str]) -> list[Source]:
-    """Find files; in directories, files whose names begin with _ are left out, as Spark does."""
+    """Find files; like Spark, skip files in directories whose names begin with _."""
     return [source for source in find(paths).sources if source.named or not Path(source.path).name.startswith("_")]
 
 
@@ -179,14 +179,14 @@ def _column(name: str) -> Column:
 def _choose_order(
     work: Work, rows: DataFrame, keys: dict[str, Column], order: tuple[str, str]
 ) -> tuple[Column, tuple[str, ...]]:
-    """Choose what orders the documents, as `Ranking` does: numbers, dates, or strings.
+    """Choose the order of the documents, like `RankingField`: by numbers, dates, or strings.
 
     Returns
     -------
     Column
         Priorities, the smallest first.
     tuple of str
-        Where strings are compared as strings: examples that say why.
+        Examples that show why strings are compared as strings, if they are.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def _choose_order(
 
 
 def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Column, tuple[str, ...]]:
-    """Do the same for a column of Parquet, which has one type."""
+    """Choose the order by a column of Parquet, which has one type."""
     from pyspark.sql import functions as F
 
     field = order[0]
@@ -255,7 +255,7 @@ def descending(column: Column, kind: str) -> Column:
         return ~column
     if kind == "timestamp":
         return -F.unix_micros(column)
-    if kind in ("date", "timestamp_ntz"):  # without a zone: the clock of the session's goes back in autumn
+    if kind in ("date", "timestamp_ntz"):  # without a time zone, because the session's clock is set back in autumn
         return -F.timestamp_diff("MICROSECOND", F.lit("1970-01-01").cast("timestamp_ntz"), column.cast("timestamp_ntz"))
     if kind in ("float", "double") or kind.startswith("decimal"):
         return -column

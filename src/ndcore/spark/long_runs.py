@@ -1,4 +1,4 @@
-"""Long runs on Spark: documents that represent themselves are compared, block by block, with all others of their runs."""
+"""Long runs on Spark: compare documents that represent themselves, block by block, with all others of their runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ndcore.spark.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FIRST, GROWTH, MOST = 128, 8, 1 << 16  # documents of the first block; how many times more each next one has; at most
-BLOCK_BYTES = 32 << 20  # of shingle sets in a block that has more than one document
+FIRST, GROWTH, MOST = 128, 8, 1 << 16  # documents of the first block; growth factor; most documents of a block
+BLOCK_BYTES = 32 << 20  # bytes of shingle sets in a block of several documents
 FEW = 16  # tables of pairs that are read one by one
 
 
 class LongRuns:
-    """The documents of long runs, and their pairs that were accepted so far.
+    """The documents of long runs, and their accepted pairs so far.
 
     Parameters
     ----------
     sets : DataFrame
-        As of `read_sets`, where these documents have ``runs``, their features.
+        As from `read_sets`; these documents also have ``runs``, their features.
     either : bool
-        Compare documents that represent themselves with earlier ones, too.
+        Also compare documents that represent themselves with earlier ones.
     """
 
     def __init__(self, work: Work, sets: DataFrame, judgement: Judgement, *, either: bool) -> None:
@@ -104,7 +104,7 @@ class LongRuns:
     def _compare(self, waiting: DataFrame, holders: DataFrame, *, settling: bool) -> bool:
         """Compare the waiting documents (``rank`` and ``size``) block by block; tell whether there was a block.
 
-        settling: leave out documents that an earlier one represents. Else each is compared with all others.
+        settling: skip documents that an earlier one represents. Otherwise each is compared with all others.
         """
         most, last, either = FIRST, -1, self.either or not settling
         while (block := self._next(waiting, holders, most)).num_rows:

@@ -1,4 +1,4 @@
-"""What a drop costs, on Spark: the shingles of dropped documents that no kept document has."""
+"""Measure the cost of drops on Spark: the shingles of dropped documents that no kept document has."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def count_lost(
 ) -> DataFrame:
     """Count the shingles, ``lost``, that no kept document has, for leaders that join another and for versions, by ``rank``.
 
-    labels: of leaders. sets: of all documents of pairs. Only shingles that the representative lacks are looked for, and a
-    filter of them goes to all tasks. Documents that lose nothing are left out.
+    labels: of leaders. sets: of all documents of pairs. Only shingles that the representative lacks are searched for, and a
+    filter of them is sent to all tasks. Documents that lose nothing are left out.
     """
     asked = labels.selectExpr("label as a", "rank as b")
     known = ["rank", "key", "against", "bytes"]

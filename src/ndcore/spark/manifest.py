@@ -1,8 +1,8 @@
 """The manifests of a collection that grows: a file for each version, which names the tables that the version is made of.
 
-``versions/000000000007.json`` is version 7. It is written beside, and gets its name by a link, which fails where the name is
-taken: of two processes that make version 7 one succeeds, and nobody ever reads half of a manifest. No manifest and no table
-changes afterwards. The directory, in which the 16 are hexadecimal digits of a random number, has:
+``versions/000000000007.json`` is version 7. It is written under another name, and gets its own by a link, which fails if
+the name is taken: so of two processes that make version 7 only one succeeds, and nobody ever reads a partial manifest.
+Manifests and tables never change afterwards. The directory, in which the 16 are hexadecimal digits of a random number, has:
 
 ======================== =========================================================================================
 name                     content
@@ -57,13 +57,13 @@ BatchId: TypeAlias = str | int
 
 KIND, FORMAT = "ndcore.spark.collection", 1
 VERSIONS, TABLES = "versions", "tables"
-LARGEST = 64 << 20  # bytes of a manifest
+LARGEST = 64 << 20  # most bytes of a manifest
 _NAME = re.compile(r"([0-9]{12})\.json")
 _TABLE = re.compile(r"[0-9a-f]{16}-[a-z]+")
 
 
 class Conflict(RuntimeError):
-    """Raised where another process changed the collection meanwhile; nothing of this change is in it."""
+    """Another process changed the collection meanwhile; nothing of this change is in it."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Segment:
     table : str
         The name of their table.
     first, documents : int
-        The rank of the first one, and how many there are; ranks follow each other.
+        The rank of the first document, and their number; ranks are consecutive.
     commit : int
         The version that added them.
     """
@@ -88,7 +88,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Commit:
-    """What made a version.
+    """The change that made a version.
 
     Attributes
     ----------
@@ -96,9 +96,9 @@ class Commit:
         "add", "remove" or "expire".
     batch : str, int or None
     documents : int
-        How many were added, or removed.
+        The number of documents added or removed.
     changes : str or None
-        The table of the verdicts that changed.
+        The table of the changed verdicts.
     """
 
     kind: str
@@ -114,7 +114,7 @@ class CollectionManifest:
     Attributes
     ----------
     settings : dict
-        What `Collection.create` was given.
+        The arguments of `GrowingCollection.create`.
     key : str or None
         The type of keys, as Spark spells it; None before the first document.
     following : int
@@ -138,11 +138,11 @@ class CollectionManifest:
 
     @property
     def version(self) -> int:
-        """The number of commits that led to it."""
+        """The number of commits that led to this version."""
         return len(self.commits)
 
     def commit_of(self, batch: BatchId | None) -> int | None:
-        """Find the version that a batch made; None where there is none."""
+        """Find the version that a batch made; None if there is none."""
         found = [i for i, commit in enumerate(self.commits, 1) if batch is not None and _same(commit.batch, batch)]
         return found[0] if found else None
 
@@ -151,7 +151,7 @@ class CollectionManifest:
         return any(table is not None and table.startswith(prefix) for table in self._tables())
 
     def _tables(self) -> list[str | None]:
-        """List the names of its tables; None where a place for one is empty."""
+        """List the names of its tables; None for a missing one."""
         return [*(segment.table for segment in self.segments), self.changed, *(commit.changes for commit in self.commits)]
 
     def encoded(self) -> bytes:
@@ -161,7 +161,7 @@ class CollectionManifest:
 
     @classmethod
     def decoded(cls, data: bytes, version: int) -> CollectionManifest:
-        """Read the file of a version. ValueError, KeyError or TypeError where it is damaged or forged."""
+        """Decode the file of a version. Raises ValueError, KeyError or TypeError if it is damaged or forged."""
         fields = json.loads(data)
         if not isinstance(fields, dict) or KIND not in fields:
             raise ValueError(f"it has no {KIND!r}")
@@ -179,7 +179,7 @@ class CollectionManifest:
         return manifest
 
     def _check(self, version: int) -> None:
-        """Raise ValueError where fields do not fit each other."""
+        """Raise ValueError if fields do not fit each other."""
         for table in self._tables():
             if table is not None and not (isinstance(table, str) and _TABLE.fullmatch(table)):
                 raise ValueError(f"{table!r:.80} is not a name of a table")
@@ -214,7 +214,7 @@ class Versions:
         return self.path / TABLES / name
 
     def begin(self, settings: Mapping[str, Any]) -> CollectionManifest:
-        """Make the directory and version 0. FileExistsError where something is there."""
+        """Make the directory and version 0. Raises FileExistsError if something is there."""
         with naming(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             if any(self.path.iterdir()):
@@ -233,7 +233,7 @@ class Versions:
         FileNotFoundError
             There is no collection.
         CorruptFile
-            A manifest is damaged or missing, or names what is not a table of the collection.
+            A manifest is damaged or missing, or names something other than a table of the collection.
         """
         try:
             names = [entry.name for entry in (self.path / VERSIONS).iterdir()]
@@ -252,7 +252,7 @@ class Versions:
         return manifest
 
     def commit(self, before: CollectionManifest, commit: Commit, **fields: Any) -> CollectionManifest:
-        """Make the version after `before`. Conflict where another process made it."""
+        """Make the version after `before`. Raises Conflict if another process made it."""
         sync_tree(self.path)
         previous = self._read(before.version)[1]
         manifest = replace(before, commits=(*before.commits, commit), previous=previous, **fields)
@@ -282,7 +282,7 @@ class Versions:
             raise CorruptFile(f"{place}: not the manifest of version {version}: {error}") from error
 
     def _create(self, manifest: CollectionManifest) -> None:
-        """Write a new version. FileExistsError where there is one."""
+        """Write a new version. Raises FileExistsError if it exists."""
         place = self._file(manifest.version)
         new = place.with_name(f".{place.name}.{secrets.token_hex(8)}")
         with naming(place, inside=new):
@@ -302,5 +302,5 @@ def _digest(fields: Mapping[str, Any]) -> str:
 
 
 def _same(a: BatchId | None, b: BatchId) -> bool:
-    """Tell whether two ids of batches are one; 1 and "1" are not."""
+    """Tell whether two ids of batches are the same; 1 and "1" are not."""
     return type(a) is type(b) and a == b

@@ -82,8 +82,8 @@ def near_duplicates(
     """Find near-duplicate documents of a DataFrame, and choose which of them to keep.
 
     `ndcore.near_duplicates` on the documents sorted by key gives the same result with the same filter: the same
-    representatives, classes and resemblances. It does not depend on partitions, their order, adaptive execution or tasks
-    that are retried.
+    representatives, classes and resemblances. It does not depend on partitions, their order, adaptive execution or retried
+    tasks.
 
     Parameters
     ----------
@@ -96,11 +96,12 @@ def near_duplicates(
         The column, or columns, whose values identify a document; their order is the keep order. None: the path of the file
         and the number of the row, for a DataFrame that is read from Parquet files.
     threshold, shingling, num_perm, seed, drop, cluster, max_holders, must_agree, min_shingles, drop_common, lost, reassign
-        As in `ndcore.near_duplicates`. A callable of must_agree goes to the tasks, and gets texts as the column has them.
+        As in `ndcore.near_duplicates`. A callable of must_agree is sent to the tasks, and gets texts unchanged from the
+        column.
         drop_common reads the texts three times more, with the complete filter two times.
     filter : "auto", "lsh", "complete" or FilterDesign
-        As there; "auto" is "lsh", with drop="contained" "complete". The complete filter reads the texts once more, for
-        containment twice more.
+        As for `ndcore.near_duplicates`; "auto" is "lsh", with drop="contained" "complete". The complete filter reads the
+        texts once more, for containment twice more.
     against : DataFrame, optional
         An existing collection, with the same columns of the key and of texts: its documents come first in keep order and are
         never dropped.
@@ -111,13 +112,13 @@ def near_duplicates(
         Labels, as in `ndcore.near_duplicates`: documents with different labels of `by` are never compared; of those with one
         label of `one_per` the first in keep order is compared, and the others are its versions.
     task_pairs : int
-        Accepted pairs of one component, and edges, that one task holds at most; more are decided in rounds.
+        The most accepted pairs of one component, or edges, that one task holds; more are decided in rounds.
     directory : str or os.PathLike, optional
         Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. A call that
-        failed or was killed goes on from its finished steps when it is made again with the same directory. None: a temporary
-        directory, for a local master only.
+        failed or was killed resumes after its finished steps when it is repeated with the same directory. None: a temporary
+        directory, only for a local master.
     **local_only
-        Options that only `ndcore.near_duplicates` has; they are refused by name.
+        Options that only `ndcore.near_duplicates` has, which are refused by name.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def plan_rules(
     by: object, against: object, *, must_agree: MustAgree, filter: str | FilterDesign, shingling: Shingling | None,
     num_perm: int, seed: int, **given: Any
 ) -> tuple[Rules, MinHasher, FilterDesign | PrefixFilter]:
-    """Check the parameters of `near_duplicates` that decide its verdicts, and choose the sketcher and the filter."""
+    """Check the parameters of `near_duplicates` that determine its verdicts; choose the sketcher and the filter."""
     rules = Rules.of(Agreement.of(must_agree), filter, **given)
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
@@ -186,7 +187,7 @@ def _number(
 ) -> tuple[SparkDocuments, LabelledShingles | None]:
     """Number the documents, and find equal ones, features and, with drop_common, common shingles.
 
-    Features leave common shingles out, which are known only after the documents are numbered; then the texts are read again.
+    Features exclude common shingles, which are known only after the documents are numbered; so the texts are read again.
     """
     shingling, texts = sketcher.shingling, ReadTexts()
     prefix = design if isinstance(design, PrefixFilter) else None
@@ -226,7 +227,7 @@ def read_sides(
 ) -> tuple[DataFrame, list[str]]:
     """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL.
 
-    Raises TypeError and ValueError where a column is missing, or of a type that is not accepted. Parameters as in
+    Raises TypeError and ValueError if a column is missing, or of a type that is not accepted. Parameters as in
     `near_duplicates`.
     """
     from pyspark.sql import functions as F
@@ -261,8 +262,8 @@ def compare_leaders(
 ) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
     """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 
-    The last item has the rows of `NearDuplicateFrames.common`; None where no runs are long. read: forms the sets of
-    documents, as `read_sets` does. prune: drops candidate pairs that are not near. more: pairs that were accepted before.
+    The last item has the rows of `NearDuplicateFrames.common`; None if no runs are long. read: forms the sets of documents,
+    like `read_sets`. prune: drops candidate pairs that are not near. more: pairs that were accepted before.
     """
     from pyspark.sql import functions as F
 

@@ -21,7 +21,7 @@ REFUSED = {name: reason for name, reason in CALLERS["spark dedup"].items() if re
 
 @dataclass(frozen=True)
 class JobOptions:
-    """The options of ``dedup``; options of the shingling are None where they were not given."""
+    """The options of ``dedup``; options of the shingling are None if they were not given."""
 
     input: list[str]
     output: str
@@ -56,7 +56,7 @@ class JobOptions:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The parameters of `near_duplicates` that decide its verdicts, by name."""
+        """The parameters of `near_duplicates` that determine its verdicts, by name."""
         names = ("threshold", "filter", "drop", "lost", "must_agree", "reassign", "max_holders", "min_shingles",
                  "drop_common", "num_perm", "seed")
         return {**{name: getattr(self, name) for name in names}, "cluster": self.clustering, "shingling": self.shingling}
@@ -71,7 +71,7 @@ class JobOptions:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that takes whole names only, and tells which options only the local command has."""
+    """A parser that accepts only whole names, and says which options only the local command has."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         for word in args or ():
@@ -82,14 +82,14 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Write the message and where help is, and exit with 2."""
+        """Print the message and a pointer to the help, and exit with 2."""
         self.exit(2, f"{self.prog}: {message}\nHelp: {self.prog} --help\n")
 
 
 def parse(argv: Sequence[str]) -> JobOptions | None:
-    """Parse the arguments of ``ndcore.spark``; None where they only ask for the path to submit, which is printed.
+    """Parse the arguments of ``ndcore.spark``; None if they only ask for the path to submit, which is printed.
 
-    SystemExit(2) for errors, and SystemExit(0) after --help and --version.
+    Raises SystemExit(2) for errors, and SystemExit(0) after --help and --version.
     """
     parser = _Parser(prog="ndcore.spark", allow_abbrev=False, description="Jobs on Apache Spark; see docs/spark.md.")
     parser.add_argument("--version", action="version", version=f"ndcore {__version__}")
@@ -113,7 +113,7 @@ def parse(argv: Sequence[str]) -> JobOptions | None:
 
 
 def _settings(given: Mapping[str, Any], parser: argparse.ArgumentParser) -> dict[str, Any]:
-    """Return the options of --settings; ValueError where one of them was given too."""
+    """Return the options of --settings. Raises ValueError if one of them was given too."""
     changed = {"cluster" if name == "clustering" else name: f"--{name.replace('_', '-')}"
                for name, value in given.items() if value != parser.get_default(name)}
     taken = settings_beside(given["settings"], changed, "spark dedup")

@@ -1,4 +1,4 @@
-"""Rows of files by their place, the file and the number of the row: what is known of them goes to all tasks; they stay."""
+"""Change rows of files in place: data about rows, by file and row number, are sent to all tasks; no row is moved."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 VALUE = "_ndcore_value"
-WORDS = 64  # of a mask
+WORDS = 64  # words of a mask
 ROWS = 64 * WORDS
 _PLACE = {f"_ndcore_{name}": sql for name, sql in FILE_KEY.items()}
 
 
 def with_places(rows: DataFrame) -> DataFrame | None:
-    """Add the place of each row, ``_ndcore_file`` and ``_ndcore_row``; None where rows have no places.
+    """Add the place of each row, ``_ndcore_file`` and ``_ndcore_row``; None if rows have no places.
 
-    Rows of Parquet files have places, as long as no step puts rows together or in groups.
+    Rows of Parquet files have places, as long as no step joins or groups rows.
     """
     from pyspark.errors import AnalysisException
 
@@ -34,8 +34,8 @@ def with_places(rows: DataFrame) -> DataFrame | None:
 def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFrame) -> DataFrame | None:
     """Drop the rows whose columns `names` are in `keys`, which has these columns; no row is moved.
 
-    For 4096 rows of a file, if one of them is dropped, a mask of 512 bytes goes to all tasks. placed: with the place of
-    each row; these columns, and `names`, are dropped. None where two rows have one place, as with explode().
+    For each 4096 rows of a file of which one is dropped, a mask of 512 bytes is sent to all tasks. placed: with the place
+    of each row; these columns and `names` are dropped. None if two rows have the same place, as with explode().
     """
     from pyspark.sql import functions as F
 
@@ -59,8 +59,8 @@ def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFra
 def attach(work: Work, placed: DataFrame, names: Sequence[str], values: DataFrame) -> DataFrame | None:
     """Add the column VALUE of `values` to the rows, matched by the columns `names`; no row is moved.
 
-    The values of 64 rows of a file go to all tasks as one row. All else is as in `leave_out`; VALUE is null for rows
-    without a value.
+    The values of 64 rows of a file are sent to all tasks as one row. Otherwise this is like `leave_out`; VALUE is null for
+    rows without a value.
     """
     from pyspark.sql import functions as F
 

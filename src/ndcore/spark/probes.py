@@ -1,4 +1,4 @@
-"""The rare shingles by which documents are looked up, on Spark: tables of all tasks become one, which goes to all tasks."""
+"""The rare shingles by which documents are looked up, on Spark: join the tables of all tasks, and send the result to all."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ SLICES = "slice bigint, cells binary, documents bigint, digests bigint"
 
 
 class ReadTexts:
-    """The texts that were counted; `check` refuses others."""
+    """A record of the texts that were counted; `check` refuses others."""
 
     def __init__(self) -> None:
         self.said: list[tuple[int, int]] = []
 
     def add(self, read: DataFrame) -> None:
-        """Remember a reading: the columns ``documents`` and ``digests``, which add up."""
+        """Record a reading: the columns ``documents`` and ``digests``, which are summed up."""
         self.said.append(_summary(read))
 
     def check(self, sketched: DataFrame) -> None:
-        """Raise ValueError where the documents (``bytes``, their digests) differ from the counted ones.
+        """Raise ValueError if the documents (``bytes``, their digests) differ from the counted ones.
 
-        Reads nothing where nothing was counted.
+        Reads nothing if nothing was counted.
         """
         if not self.said:
             return
@@ -66,7 +66,7 @@ def count_shingles(work: Work, sides: DataFrame, shingling: Shingling, texts: Re
 
 
 def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, empty: Callable[[bytes], Table], **given: Any) -> Table:
-    """Fill an empty table; each core fills one of its own in a task, and these are added up."""
+    """Fill an empty table: each core fills its own table in a task, and these are summed up."""
     from pyspark.sql import functions as F
 
     key = secrets.token_bytes(Bitmaps.KEY_BYTES)
@@ -85,6 +85,6 @@ def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, empty: Call
 
 
 def _summary(rows: DataFrame) -> tuple[int, int]:
-    """Add up documents and digests."""
+    """Sum up documents and digests."""
     documents, digests = rows.selectExpr("sum(documents)", "sum(cast(digests as decimal(20, 0)))").collect()[0]
     return int(documents or 0), int(digests or 0)

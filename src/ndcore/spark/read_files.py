@@ -1,4 +1,4 @@
-"""Tasks that read files: the documents of text, JSON, CSV, HTML and web archives, as `ndcore.files` reads them."""
+"""Tasks that read files by `ndcore.files`: the documents of text, JSON, CSV, HTML and web archives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ndcore.text.inputs import Extracted, as_bytes, is_by_tags
 KEYS = "kind string, number binary, date binary, name binary"  # `SortKeys`; "text" is the document's
 DOCUMENTS = ("file string, record bigint, id string, text binary, label string, version string, "
              f"{KEYS}, line binary, by_tags boolean")
-BYTES = 16 << 20  # of texts in a batch, about
+BYTES = 16 << 20  # about as many bytes of texts are in a batch
 ROWS = 10_000
 
 
@@ -39,7 +39,7 @@ def read_documents(
 
     ``record`` counts from 1, and is 0 for a file that is one document. ``label`` and ``version`` are
     fields of labels, as JSON; KEYS are of the field that orders; ``line`` is an unchanged line of JSONL; ``by_tags`` is
-    true of a page that no parser read (see `make_html_reader`).
+    true for a page that was not parsed (see `make_html_reader`).
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_documents(
 def _read_ranges(
     ranges: Iterable[FileRange], fields: Fields, html: str | None
 ) -> Iterator[tuple[Source, Record, bytes | None]]:
-    """Yield the documents of ranges of files, of JSONL with their lines; a URL that is not cut is copied first."""
+    """Yield the documents of ranges of files, for JSONL with their lines; a URL that is not split is copied first."""
     for part in ranges:
         source, state = part.source, part.state
         refuse_change(source, state, state_of(source))
@@ -123,7 +123,7 @@ def _lines(
 
 
 def _ordering(source: Source, record: Record, value: Any, order: str | None) -> SortKeys:
-    """Return the sort keys of a record. DocumentError where it cannot be ordered."""
+    """Return the sort keys of a record. Raises DocumentError if it cannot be ordered."""
     try:
         return sort_keys(value)
     except RecordError as error:
@@ -131,7 +131,7 @@ def _ordering(source: Source, record: Record, value: Any, order: str | None) -> 
 
 
 def _as_batch(rows: list[tuple[Any, ...]]) -> Any:
-    """Make a record batch of rows of DOCUMENTS."""
+    """Make a record batch from rows of DOCUMENTS."""
     pa = arrow()
     kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
     names = [part.split() for part in DOCUMENTS.split(", ")]

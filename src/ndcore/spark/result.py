@@ -1,4 +1,4 @@
-"""Results on Spark: the verdict on every document, by key, and the labels by rank that it comes from."""
+"""Results on Spark: the verdict on every document, by key, derived from labels by rank."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Verdicts:
 
     @property
     def directory(self) -> str:
-        """Where the rows are kept. Remove it when nothing reads them; a temporary one is removed with this object."""
+        """The directory of the rows. Remove it when nothing reads them; a temporary one is removed with this object."""
         return self._work.directory
 
     def counts(self) -> dict[str, int]:
-        """Count the documents of each class. One aggregation; accumulators would count the tasks that were retried."""
+        """Count the documents of each class, by one aggregation; accumulators would also count retried tasks."""
         self._work.describe("counts")
         rows = self.verdicts.groupBy("class").count().collect()
         self._work.finish()
@@ -56,18 +56,18 @@ class Verdicts:
         Parameters
         ----------
         df : DataFrame
-            With the columns of the key; without a key, the DataFrame of Parquet files that the verdicts belong to.
+            Has the columns of the key; without a key, the DataFrame of Parquet files to which the verdicts belong.
 
         Returns
         -------
         DataFrame
-            Its rows without the rows of dropped documents. For Parquet files only keys and places are moved, at the call,
-            and the rows stay where they are; other tables take an anti-join, which may move whole rows.
+            Its rows, except the rows of dropped documents. For Parquet files only keys and places are moved, during the
+            call, and the rows are not; other tables need an anti-join, which may move whole rows.
 
         Raises
         ------
         ValueError
-            The keys may be others than those that were read before.
+            The keys may differ from those that were read before.
         """
         keyed, named, verdicts = self._match(df)
         dropped = verdicts.where("class != 'kept'").select(*named)
@@ -89,10 +89,10 @@ class Verdicts:
         Returns
         -------
         DataFrame
-            Its rows and columns, and behind them the columns of `verdicts` beside the key; null where there is no verdict.
-            Of Parquet files keys, places and verdicts are moved, at the call, and the rows stay where they are: the verdicts
-            go to all tasks, for each row some 140 bytes and the key of the representative, of which Spark sends 8 GB at
-            most; more in portions of the files. Of others by a join, which may move whole rows.
+            Its rows and columns, followed by the columns of `verdicts` except the key; null if there is no verdict. For
+            Parquet files only keys, places and verdicts are moved, during the call: the verdicts are sent to all tasks,
+            about 140 bytes and the key of the representative for each row, of which Spark sends at most 8 GB at once; more
+            are sent in portions of the files. Other tables need a join, which may move whole rows.
 
         Raises
         ------
@@ -136,10 +136,10 @@ class NearDuplicateFrames(Verdicts):
         As in `ndcore.NearDuplicates`.
     common : DataFrame or None
         ``group``, ``holders``, ``example`` (a struct of the key's columns: the first of them in keep order) and
-        ``representatives`` of features that more than max_holders documents have, as in `ndcore.NearDuplicates`. None where
+        ``representatives`` of features that more than max_holders documents have, as in `ndcore.NearDuplicates`. None if
         there are no such features.
     common_shingles : int
-        Shingles that count for nothing, see drop_common.
+        The number of ignored shingles; see drop_common.
     key, directory
         As in `Verdicts`.
     """
@@ -161,7 +161,7 @@ class NearDuplicateFrames(Verdicts):
 
 
 def join_labels(documents: SparkDocuments, labels: DataFrame, sound: str) -> DataFrame:
-    """Return a row for each new document, with the columns that its verdict is made of.
+    """Return a row for each new document, with the columns from which its verdict is made.
 
     They are ``key``, ``rank``, ``leader`` and ``how`` the document equals it, ``label`` and ``representative`` (its key),
     ``measured`` (the resemblance of the leader to it), ``cluster_size``, and the column `sound` of the representative.

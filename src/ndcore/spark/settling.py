@@ -1,12 +1,12 @@
-"""Verdicts on documents of a collection that grows: documents with the same text, then stars among leaders that are open.
+"""Verdicts on documents of a growing collection: documents with the same text, then stars among open leaders.
 
 Documents have ranks in the order (add, key). A star joins a document to an earlier one, so new documents change no verdict
-on older ones, and of these the representatives alone are candidates. Where documents go away, those that had joined them are
-open again, and those that lead their class now. Open documents are decided together with the representatives that share a
-feature with one of them, and with later documents that do. Where a representative joins another one, it is open too, with
-all that had joined it, and the decision is taken again. When no more become open, every verdict is the one that the
-definition gives: by induction in keep order, each document has the representatives before it, and of an open document all
-pairs are known.
+on older ones, of which only the representatives are candidates. If documents are removed, the documents that had joined
+them become open again, and so do the new leaders of their classes. Open documents are decided together with the
+representatives, and later documents, that share a feature with one of them. If a representative joins another one, it
+becomes open too, with all documents that had joined it, and the decision is repeated. When no more become open, every
+verdict is the one of the definition: by induction in keep order, the representatives before each document are right, and
+all pairs of an open document are known.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 DECIDED = {"version_of": "bigint", "leader": "bigint", "how": "string", "label": "bigint", "resemblance": "double"}
-"""Columns of a decision, and their types: the rank of the first document with this key, where it is another one; the rank of
-the first document that equals this one, and how; of a leader the rank of its representative, and its resemblance to it."""
-AT_ONCE = 4096  # rows of a file that a task reads texts of, about
+"""Columns of a decision, and their types: the rank of the first document with this key, if it is another one; the rank
+of the first document that equals this one, and how; for a leader, the rank of its representative, and the resemblance to
+it."""
+AT_ONCE = 4096  # about as many rows of a file have their texts read by a task
 
 
 def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
-    """Select rows that may share a value with wanted rows, by a filter that goes to all tasks; some others pass.
+    """Select rows that may share a value with wanted rows, by a filter that is sent to all tasks; some others pass.
 
-    value: SQL of a column of both, as `filter_of` takes it. count: of the wanted values, at most; None: one a row.
+    value: SQL of a column of both, as for `filter_of`. count: upper bound of the wanted values; None: one for each row.
     """
     words = filter_of(work, wanted, value, count)
     valued = rows.selectExpr("*", f"{value} as _value")
@@ -52,12 +53,12 @@ class Settling:
     ----------
     work : Work
     root, text : str
-        The directory of the collection; the column of texts in the files where they lie.
+        The directory of the collection; the column of texts in their files.
     judgement : Judgement
     rules : Rules
     bitmap_key : bytes
     bound : int
-        Pairs of a task.
+        The most pairs of a task.
     """
 
     work: Work
@@ -69,18 +70,18 @@ class Settling:
     bound: int
 
     def settle(self, old: DataFrame, new: DataFrame, count: int, gone: DataFrame | None) -> DataFrame:
-        """Decide on new documents, and anew on older ones.
+        """Decide on new documents, and again on older ones.
 
         Parameters
         ----------
         old : DataFrame
             The documents of the collection with their decisions.
         new : DataFrame
-            New ones, whose ranks are higher; with ``version_of``, where some may be versions of older ones.
+            New documents, whose ranks are higher; with ``version_of`` if some may be versions of older ones.
         count : int
             Their number.
         gone : DataFrame, optional
-            The ``rank`` of older documents that go away.
+            The ``rank`` of older documents to remove.
 
         Returns
         -------
@@ -115,7 +116,7 @@ class Settling:
         return self._compose(left, new, classes, labels, versions, anew=ended is not None)
 
     def _move_versions(self, left: DataFrame, gone: DataFrame) -> DataFrame:
-        """Find the versions whose first document goes away; ``version_of`` is the first of them, which takes its place."""
+        """Find the versions whose first document is removed; ``version_of`` is the first of them, which replaces it."""
         orphans = left.join(gone.selectExpr("rank as version_of"), "version_of", "left_semi").select("rank", "version_of")
         first = orphans.groupBy("version_of").agg({"rank": "min"}).withColumnRenamed("min(rank)", "first")
         return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
@@ -142,7 +143,7 @@ class Settling:
         return self.work.keep(classes.where(told), "equal documents")
 
     def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
-        """Choose representatives for the open leaders, given all other ones.
+        """Choose representatives for the open leaders, given all other leaders.
 
         Returns ``rank``, ``label`` and ``resemblance`` of leaders that join another one; if older ones may join (`growing`),
         of all open documents, and of later ones that join another document now.
@@ -173,7 +174,7 @@ class Settling:
             opened = opened.union(more).union(joined).dropDuplicates(["rank"])
         decided = near.where("label is null").select("rank").join(labels, "rank", "left").selectExpr(
             "rank", "coalesce(label, rank) as label", "coalesce(resemblance, 1D) as resemblance")
-        # documents that were decided before may join one that represents itself now
+        # documents decided before may join one that now represents itself
         before = near.where("label is not null").selectExpr("rank", "label as label_before")
         moved = labels.join(before, "rank").where("label != label_before").select("rank", "label", "resemblance")
         return decided.union(moved)
@@ -192,7 +193,7 @@ class Settling:
         self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
         anew: bool,
     ) -> DataFrame:
-        """Join decisions with documents: the new ones and, `anew`, the older ones that a step decided on."""
+        """Join decisions with documents: new ones and, with `anew`, older ones on which a step decided."""
         if anew:
             assert versions is not None
             moved = self._find_moved(left, classes)
@@ -238,7 +239,7 @@ class Settling:
                                threshold=self.rules.threshold)
 
     def _read(self, judgement: Judgement, wanted: DataFrame) -> DataFrame:
-        """Form the sets of the wanted documents, whose texts are read from where they lie; see `read_sets`."""
+        """Form the sets of the wanted documents, whose texts are read from their files; see `read_sets`."""
         from pyspark.sql import functions as F
 
         known = [name for name in wanted.columns if name not in ("key", "against", "bytes", "file", "row")]

@@ -33,10 +33,10 @@ def sketch(
     Returns
     -------
     DataFrame
-        A row for each document, in no order: the columns of the key, then the columns of `Sketches.to_arrow`. ``sketch``
-        is an array of bigint, of simhashes a bigint, and its metadata has the recipe (``ndcore.recipe``). Spark has no
-        unsigned numbers: a value of 2^63 and more is negative, with the same 64 bits. ``size``, ``size_exact`` and ``valid``
-        follow, with ``modulus`` of adaptive mod sketches and ``positions`` of winnowed ones.
+        A row for each document, in no order: the columns of the key, then the columns of `Sketches.to_arrow`. ``sketch`` is
+        an array of bigint, for simhashes a bigint, and its metadata has the recipe (``ndcore.recipe``). Spark has no
+        unsigned numbers: a value of 2^63 and more is negative, with the same 64 bits. ``size``, ``size_exact`` and
+        ``valid`` follow, with ``modulus`` of adaptive mod sketches and ``positions`` of winnowed ones.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def sketch(
 
     Notes
     -----
-    O(bytes), when the rows are computed, and each time they are. Nothing is shuffled; a task holds a batch of Arrow.
+    O(bytes), each time the rows are computed. Nothing is shuffled; a task holds a batch of Arrow.
     """
     import_spark()
     from pyspark.sql import types as T

@@ -1,4 +1,4 @@
-"""Representatives by accepted pairs, on Spark: components, and stars within those that fit in a task, else in rounds."""
+"""Choose representatives by accepted pairs, on Spark: components, then stars in one task if they fit, else in rounds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 EDGES = "a bigint, b bigint"
-LABELS = "rank bigint, label bigint, resemblance double"  # the score, where it is not the resemblance
-_BEST = {  # of the pairs of a document with representatives
+LABELS = "rank bigint, label bigint, resemblance double"  # resemblance: or the score, if that differs
+_BEST = {  # the best of the pairs of a document with representatives
     "star": "max(struct(resemblance, -a as first)) as best",
     "greedy": "min(struct(a as first, resemblance)) as best",
 }
@@ -57,7 +57,7 @@ def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_
     """
     from pyspark.sql import functions as F
 
-    if cluster != "components" and pairs.count() <= bound:  # all of them fit in a task
+    if cluster != "components" and pairs.count() <= bound:  # all pairs fit in a task
         return work.keep(_assign_whole(work, pairs.withColumn("component", F.lit(0)), cluster), "stars")
     roots = find_components(work, pairs, bound)
     if cluster == "components":
@@ -106,9 +106,9 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) ->
 
 
 def reassign(work: Work, labels: DataFrame, pairs: DataFrame, threshold: float) -> DataFrame:
-    """Return labels by which each dropped document joins the kept one, earlier or later, in which it has the highest score.
+    """Return labels by which each dropped document joins the kept one, earlier or later, with the highest score.
 
-    Of several the first; a document without a pair with a kept one stays.
+    Ties go to the first; a document without such a pair keeps its label.
     """
     from pyspark.sql import functions as F
 

@@ -1,4 +1,4 @@
-"""Shingle sets of candidates and the comparison of pairs in blocks, on Spark."""
+"""Form the shingle sets of candidates, and compare pairs in blocks, on Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCORED = "a bigint, b bigint, resemblance double, of_a double, of_b double"
 ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
 PER_WORD = 4  # values for each word of a filter
-IN_BLOCK = 4096  # documents that one is measured with in a block
+IN_BLOCK = 4096  # documents with which one is compared in a block
 
 
 def read_sets(
@@ -89,7 +89,7 @@ def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 
 
 def blocks_by_first(pairs: DataFrame) -> DataFrame:
-    """Give pairs a ``block`` by their ``a``; a document with many pairs has several blocks."""
+    """Assign pairs to a ``block`` by their ``a``; a document with many pairs has several blocks."""
     sizes = pairs.groupBy("a").count().selectExpr("a as of", f"count div {IN_BLOCK} + 1 as parts")
     block = "unhex(concat(lpad(hex(a), 16, '0'), lpad(hex(pmod(xxhash64(b), parts)), 8, '0'))) as block"
     return pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)

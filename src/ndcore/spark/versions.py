@@ -1,4 +1,4 @@
-"""Tables of Arrow from and to Spark: PySpark 3.5 has other names for this than PySpark 4."""
+"""Convert Arrow tables from and to Spark; PySpark 3.5 and 4 have different names for this."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def import_spark() -> None:
-    """Import the packages that Spark's tasks with Arrow need; ImportError names the one to install."""
+    """Import the packages that Spark's tasks with Arrow need. Raises ImportError, which names the one to install."""
     for name in ("pyspark", "pandas", "pyarrow"):
         imported(name, "ndcore.spark")
 

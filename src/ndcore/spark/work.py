@@ -1,4 +1,4 @@
-"""A job on Spark: its steps by name, what they keep, and phases as steps; and what executors must have."""
+"""A job on Spark: its named steps and their results, phases as steps; and the requirements on executors."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3a:// as --packages "
        "org.apache.hadoop:hadoop-aws:VERSION, with the version of Spark's Hadoop")
 
-JOB = "000-job"  # the first step, of every job that can go on
-RECORD = "run string, job string"  # of a job that can go on: a row for each run of it
+JOB = "000-job"  # the first step of every resumable job
+RECORD = "run string, job string"  # of a resumable job: a row for each of its runs
 DESCRIPTION = "spark.job.description"
 ELSEWHERE = "name a new directory, or remove this one"
 _checked: dict[str, int] = {}  # the cores of applications, by id
@@ -46,7 +46,7 @@ def first_line(error: BaseException) -> str:
 
 
 class Work:
-    """The steps of one job. Each step that is kept is written as Parquet and read from there by the steps after it.
+    """The steps of one job. Each kept step is written as Parquet, and later steps read it from there.
 
     So no step is done twice, a lost executor costs the tasks that it had, and plans stay short in any number of rounds.
 
@@ -54,19 +54,19 @@ class Work:
     ----------
     spark : SparkSession
     directory : str, os.PathLike or None
-        Where steps are kept: a directory, or its URI, that all executors and the driver reach. None: a temporary directory,
+        The directory of the steps, or its URI, which all executors and the driver must reach. None: a temporary directory,
         which is removed with this object; only for a local master.
     job : mapping, optional
-        What the steps depend on, beside the rows of the input: values that JSON has, with names for users. With it, a given
-        directory may have earlier runs of the same job, whose finished steps are taken. None: no other job has the
-        directory.
+        The values, beside the rows of the input, on which the steps depend: values of JSON, with names for users. If given,
+        a given directory may have earlier runs of the same job, whose finished steps are reused. None: no other job uses
+        the directory.
 
     Attributes
     ----------
     spark, directory
     cores : int
     taken : bool
-        The step before was done by an earlier run.
+        Whether the previous step was done by an earlier run.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Work:
         self.taken = False
         self._steps = 0
         self._run = self._last = ""  # this run, and the run that did the last step; names of folders
-        self._earlier: list[str] = []  # runs whose steps may be taken
+        self._earlier: list[str] = []  # runs whose steps may be reused
         if directory is not None:
             directory = directory_of(directory)
         if directory is None:
@@ -92,7 +92,7 @@ class Work:
         self.cores = check_executors(spark)
 
     def _go_on(self, directory: str, job: dict[str, Any]) -> None:
-        """Write the job to the directory, and list its earlier runs; ValueError where the directory has another job."""
+        """Write the job to the directory, and list its earlier runs. Raises ValueError if the directory has another job."""
         from pyspark.sql import functions as F
 
         place = directory.rstrip("/")
@@ -114,7 +114,7 @@ class Work:
 
     @property
     def recorded(self) -> bool:
-        """Later runs may take these steps."""
+        """Whether later runs may reuse these steps."""
         return self._run != ""
 
     def is_newest(self) -> bool:
@@ -130,7 +130,7 @@ class Work:
         return {row.run: json.loads(row.job) for row in rows}
 
     def _list_files(self, place: str) -> list[str] | None:
-        """List the files below a place, without those that Spark hides; None where nothing is there. Starts no job.
+        """List the files below a place, without those that Spark hides; None if nothing is there. Starts no job.
 
         The place is named twice, because Spark logs a warning with a trace of Java for a single missing place.
         """
@@ -142,7 +142,7 @@ class Work:
             raise
 
     def describe(self, step: str) -> None:
-        """Name the following jobs in Spark's user interface; where settings are fixed, they have no names."""
+        """Name the following jobs in Spark's user interface, unless settings are fixed."""
         from pyspark.errors import PySparkException
 
         with contextlib.suppress(PySparkException):
@@ -157,7 +157,7 @@ class Work:
             self.spark.conf.unset(DESCRIPTION)
 
     def keep(self, rows: DataFrame, step: str) -> DataFrame:
-        """Do a step, or take it from an earlier run that finished it; return its rows, read from where they are kept."""
+        """Do a step, or reuse it from an earlier run that finished it; return its rows, read from the stored files."""
         self.describe(step)
         self._steps += 1
         name = f"{self._steps:03}-{step.replace(':', '').replace(' ', '-')}"
@@ -172,7 +172,7 @@ class Work:
         return self.spark.read.schema(rows.schema).parquet(place)
 
     def _place(self, run: str, name: str) -> str:
-        """Return the place of this step in a run; its name tells which run did the step before, if another one did."""
+        """Return the place of this step in a run; its name includes the run of the previous step, if that differs."""
         after = f"-after-{self._last}" if self._last not in ("", run) else ""
         return "/".join(filter(None, (self.directory, run, name + after)))
 
@@ -182,7 +182,7 @@ class Work:
         return rows.mapInArrow(partial(phase, **settings), schema)
 
     def table(self, rows: list[tuple[Any, ...]], **types: Any) -> DataFrame:
-        """Return a few rows of the driver as a DataFrame; the columns have these types of Arrow, by name."""
+        """Make a DataFrame of a few rows of the driver; the columns have these Arrow types, by name."""
         pa = arrow()
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
@@ -215,7 +215,7 @@ def _tell_differences(job: dict[str, Any], then: dict[str, Any]) -> str:
 
 
 def directory_of(given: Any) -> str:
-    """Return the parameter `directory` as a string. TypeError, ValueError: it is not a path or a URI."""
+    """Convert the parameter `directory` to a string. Raises TypeError or ValueError if it is not a path or a URI."""
     path = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(path, str):
         raise TypeError(f"directory is {given!r:.80} of type {type(given).__name__}; it is a path or a URI, as "
@@ -237,16 +237,15 @@ def is_classic(spark: SparkSession) -> bool:
 
 
 def check_executors(spark: SparkSession) -> int:
-    """Raise RuntimeError where an executor has no ndcore, or another version than the driver. Once for an application.
+    """Raise RuntimeError if an executor has no ndcore, or another version than the driver. Runs once per application.
 
-    Starts a small task for each core that Spark knows of. An executor that comes later is not asked. Returns the number of
-    cores.
+    Starts a small task for each core that Spark knows. Executors added later are not checked. Returns the number of cores.
     """
     application = str(spark.conf.get("spark.app.id", ""))
     if application in _checked:
         return _checked[application]
 
-    def ask(_: Iterable[Any]) -> Iterator[Any]:  # sent as it is: it must not need ndcore to be read
+    def ask(_: Iterable[Any]) -> Iterator[Any]:  # sent by value, because unpickling it must not need ndcore
         import platform
 
         import pyarrow as pa
@@ -271,7 +270,7 @@ def check_executors(spark: SparkSession) -> int:
 
 
 def refuse_others(hosts: Iterable[tuple[str, str]]) -> None:
-    """Raise RuntimeError where a host has another version than this one; hosts: pairs (host, version)."""
+    """Raise RuntimeError if a host has another version than this one; hosts: pairs (host, version)."""
     others = sorted({(host, version) for host, version in hosts if version != __version__})
     if others:
         listed = "; ".join(f"{host}: {version}" for host, version in others[:5])

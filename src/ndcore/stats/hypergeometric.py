@@ -31,7 +31,7 @@ from ndcore._types import Bools, Floats, Ints
 LARGEST = 2.0**51  # larger sets are taken to have this many elements
 CHUNK = 1 << 18  # terms in memory at a time
 RATIOS = 40  # halvings of [0, 1] in the search of a ratio
-NODES = [NormalDist().inv_cdf((i + 0.5) / 8) for i in range(8)]  # of a normal distribution, with equal weights
+NODES = [NormalDist().inv_cdf((i + 0.5) / 8) for i in range(8)]  # quantiles of a normal distribution, with equal weights
 REACH = 9.0  # standard deviations, plus as many terms, beyond which terms are left out
 
 
@@ -86,8 +86,8 @@ def estimated_intervals(
     Parameters
     ----------
     successes, trials, of_union, confidence
-        As in `finite_intervals`.
-    whole, error : float64 (pairs,)
+        As for `finite_intervals`.
+        whole, error : float64 (pairs,)
         The estimate of N, or of |A| + |B| with `of_union`, and its standard error, above 0.
 
     Returns
@@ -188,5 +188,5 @@ def _tails(x: Floats, t: Floats, k: Floats, n: Floats) -> tuple[Floats, Floats, 
 
 
 def _reach(trials: int) -> int:
-    """Return the number of terms on either side of the mode."""
+    """Compute the number of terms on either side of the mode."""
     return int(REACH * (1.0 + trials**0.5 / 2.0))

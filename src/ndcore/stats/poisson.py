@@ -1,4 +1,4 @@
-"""Confidence intervals for what a sample of rare events stands for: a sum of weights, one for each event that was seen."""
+"""Confidence intervals for the total that a sample of rare events represents: a sum of weights, one for each event seen."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Iterable
 
 from ndcore.checks import checked_probability
 
-STEPS = 200  # of a bisection, at most; doubles have no more bits
+STEPS = 200  # most steps of a bisection, more than the bits of a double
 
 
 def weighted_interval(weights: Iterable[float], largest: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Find a confidence interval for the mean of a sum of weights, of which each is there if its rare event came.
+    """Find a confidence interval for the mean of a sum of weights, to which each rare event contributes if it occurs.
 
     Parameters
     ----------
     weights : iterable of float
-        Of the events that came: for how many others each stands, itself included.
+        The weights of the events that occurred: how many events each represents, itself included.
     largest : float
-        The largest weight that any event could have brought; without events the upper end is made from it.
+        The largest weight that any event could have; without events it determines the upper end.
     confidence : float
         Strictly between 0 and 1.
 
     Returns
     -------
     low, high : float
-        (0.0, 0.0) if largest is 0: nothing was weighed.
+        (0.0, 0.0) if `largest` is 0.
 
     Raises
     ------
     ValueError
-        A weight is not a number from 0 to `largest`, or the confidence is another one.
+        A weight is not a number from 0 to `largest`, or the confidence is out of range.
 
     Notes
     -----

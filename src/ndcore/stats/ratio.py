@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Range(NamedTuple):
-    """An estimate between two bounds; the bounds are equal where it is known."""
+    """An estimate as two bounds, which are equal if the value is known."""
 
     low: float
     high: float
@@ -26,7 +26,7 @@ def estimate_total(parts: Sequence[tuple[float, float]], total: float, complete:
     parts : sequence of (size, amount)
         The parts in the sample.
     complete : bool
-        They are the whole, so their sum is the total.
+        Whether the parts are the whole, so that their sum is the total.
 
     Notes
     -----

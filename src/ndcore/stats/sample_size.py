@@ -98,7 +98,7 @@ def sample_size(resemblance: float, error: float, confidence: float = 0.95) -> i
 
 
 def _falls_short(p: Fraction, error: Fraction) -> Iterator[float]:
-    """Yield P(X < s(p − error)) for X binomial(s, p) and s = 1, 2, …, each from the one before."""
+    """Yield P(X < s(p − error)) for X binomial(s, p) and s = 1, 2, …, each from the previous one."""
     success, failure = float(p), float(1 - p)
     bound, unit = (p - error).as_integer_ratio()
     below, term, most = 0.0, 0.0, -1  # P(X <= most), P(X = most)

@@ -62,7 +62,7 @@ _FIELDS = {"name", "dtype", "shape", "offset", "checksum"}
 
 
 class CorruptFile(ValueError):
-    """Raised for a file that is damaged, truncated, of a newer format, or not of ndcore; the message gives the reason."""
+    """A file is damaged, truncated, of a newer format, or not from ndcore; the message gives the reason."""
 
 
 class Entry(NamedTuple):
@@ -96,7 +96,7 @@ def aligned(offset: int) -> int:
 
 
 def read_head(file: BinaryIO, size: int, path: AnyPath) -> Head:
-    """Read and check the header and the table of a file of `size` bytes. CorruptFile where they are unsound or newer.
+    """Read and check the header and the table of a file of `size` bytes. Raises CorruptFile if they are unsound or newer.
 
     The checksum comes before the version, so that damage is not taken for a newer format.
     """

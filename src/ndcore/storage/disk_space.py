@@ -1,4 +1,4 @@
-"""Wait until files are on disk; add the path that the user gave, and the free space, to errors of full disks."""
+"""Sync files to disk; add the user's path and the free space to errors of full disks."""
 
 from __future__ import annotations
 

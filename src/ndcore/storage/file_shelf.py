@@ -1,4 +1,4 @@
-"""A directory of checksummed files, where a long job saves the results of its steps, so that it can be interrupted."""
+"""A directory of checksummed files for the results of the steps of a long job, so that it can be interrupted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ndcore.storage import container
 from ndcore.storage.disk_space import sync
 
 Form: TypeAlias = Mapping[str, tuple[type[np.generic], str]]
-"""By name of an array: dtype, dimensions. A dimension is a digit itself, or a letter: the same number in all arrays."""
+"""Maps names of arrays to dtype and dimensions. A dimension is a digit, or a letter for the same number in all arrays."""
 
 
 def find_misfit(form: Form, arrays: Arrays, sizes: Mapping[str, int], of: str) -> str | None:
@@ -80,7 +80,7 @@ class FileShelf:
         container.write(self._place(name), self._kind(name), header, arrays, durable=False, on_page=True)
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return header and read-only arrays of a result. FileNotFoundError if it does not exist."""
+        """Return the header and read-only arrays of a result. Raises FileNotFoundError if it does not exist."""
         self._check_kind(name, self._kind(name))
         return container.read(self._file(name), self._kind(name), mmap=True, verify=False)
 
@@ -95,7 +95,7 @@ class FileShelf:
         return file
 
     def _check_kind(self, name: str, kind: str) -> None:
-        """Raise CorruptFile where the file of this name holds something else."""
+        """Raise CorruptFile if the file of this name holds something else."""
         stored_kind = container.peek(self._file(name)).kind
         if stored_kind != kind:
             raise container.CorruptFile(f"{self._file(name)}: the file holds {stored_kind!r}, not {kind!r}")
@@ -109,7 +109,7 @@ class FileShelf:
         return sorted(f"{folder}/{file.stem}" for file in (self.path / folder).glob(f"*{SUFFIX}"))
 
     def consecutive(self, folder: str) -> list[str]:
-        """Return the names of the parts of an outcome up to the first gap; drop the parts after it."""
+        """Return the names of the parts of a result up to the first gap; drop the parts after it."""
         names = self.names(folder)
         whole = next((number for number, name in enumerate(names) if name != part_name(folder, number)), len(names))
         for name in names[whole:]:
@@ -121,7 +121,7 @@ class FileShelf:
         return str(self._file(name))
 
     def reserve(self, need: int, what: str) -> None:
-        """Raise OSError where the disk has no room for `need` bytes more."""
+        """Raise OSError if the disk has no room for `need` more bytes."""
         free = shutil.disk_usage(self.path).free
         if need > free:
             raise OSError(
@@ -135,7 +135,7 @@ class FileShelf:
         return sum(file.stat().st_size for file in self._list_files())
 
     def verify(self) -> int:
-        """Verify all checksums, and count the files. CorruptFile names the first damaged file."""
+        """Verify all checksums, and count the files. Raises CorruptFile, which names the first damaged file."""
         files = self._list_files()
         for file in files:
             container.read(file, mmap=True)

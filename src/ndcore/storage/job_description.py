@@ -15,11 +15,11 @@ from ndcore.storage.disk_space import naming
 from ndcore.storage.file_shelf import SUFFIX, FileShelf
 from ndcore.storage.lock import CannotLock, Lock
 
-NEW = ".new"  # ends the name of a description that is being written
+NEW = ".new"  # suffix of a description that is being written
 
 
 class OtherJob(ValueError):
-    """Raised where a directory holds an unfinished job that is not the one to go on with; the message has the difference."""
+    """A directory holds an unfinished job other than the one to resume; the message has the difference."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class JobDescription:
     what : str
         What the directory holds, as a noun that takes the article "a".
     format : int
-        The number of the format that is written, and the newest that is read.
+        The number of the format that is written, which is also the newest that is read.
     """
 
     file: str
@@ -84,12 +84,12 @@ class JobDescription:
     def begin(self, place: Path, parameters: dict[str, Any], source: Any) -> None:
         """Make a new directory for a job, or take one with an unfinished job of the same parameters and source.
 
-        An unfinished job without any results is begun anew, with any parameters.
+        An unfinished job without results is restarted, with any parameters.
 
         Raises
         ------
         FileExistsError
-            Something else is there.
+            The directory holds something else.
         OtherJob
             The unfinished job has other parameters, or another source.
         """
@@ -109,7 +109,7 @@ class JobDescription:
                                "with the same, take another directory, or remove this one")
 
     def make(self, place: Path) -> None:
-        """Make a directory for a job where there is none. Raises FileExistsError where it holds something else."""
+        """Make a directory for a job where there is none. Raises FileExistsError if it holds something else."""
         place.mkdir(parents=True, exist_ok=True)
         if not self.is_in(place) and any(entry.name not in (self.file + NEW, self._lock) for entry in place.iterdir()):
             raise FileExistsError(17, f"exists and holds something else than a {self.what}", str(place))
@@ -121,16 +121,16 @@ class JobDescription:
 
     @contextlib.contextmanager
     def alone(self, place: Path) -> Iterator[None]:
-        """Make a directory as `make` does, and hold the right to work in it during a ``with`` block.
+        """Make a directory like `make`, and lock it for a ``with`` block.
 
-        Where the system cannot lock files, nothing is held. Raises BlockingIOError where another process works there.
+        If the system cannot lock files, there is no lock. Raises BlockingIOError if another process works there.
         """
         lock = None
         while lock is None:
             self.make(place)
             try:
                 lock = Lock(place, "another job works there: wait until it has ended, or take another directory", self._lock)
-            except FileNotFoundError:  # a job that ended has removed it this moment
+            except FileNotFoundError:  # a job that just ended has removed it
                 continue
             except (ImportError, CannotLock):  # Windows, and some network file systems
                 break
@@ -143,7 +143,7 @@ class JobDescription:
                 place.rmdir()
 
     def is_begun(self, place: Path) -> bool:
-        """Tell whether a job has written the results of a step."""
+        """Tell whether a job has written the results of any step."""
         return any(place.rglob(f"*{SUFFIX}"))
 
     def remove(self, place: Path) -> None:

@@ -1,4 +1,4 @@
-"""Lock a directory or a new file for one writer; the system releases the lock when the process ends in any way."""
+"""Lock a directory or a new file for one writer; the system releases the lock however the process ends."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TEMPORARY = ".ndcore.tmp"  # suffix of files that are garbage once the process t
 
 
 class CannotLock(OSError):
-    """Raised where the file system cannot lock files."""
+    """The file system cannot lock files."""
 
 
 class Lock:
-    """The right to write to a directory, held until `release`.
+    """A lock on writing to a directory, held until `release`.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def held_file(target: Path) -> tuple[Path, BinaryIO]:
             import fcntl
 
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # a sweep was quicker
+        except BlockingIOError:  # a sweep has locked it first
             file.close()
             continue
         except (ImportError, OSError):  # Windows, and some network file systems, where nothing is swept

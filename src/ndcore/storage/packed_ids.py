@@ -1,4 +1,4 @@
-"""Ids in memory and in files: integers in one array, or strings end to end in an array of bytes.
+"""Ids in memory and in files: integers in one array, or concatenated strings in an array of bytes.
 
 In an array as wide as the longest string, one URL of 2,000 characters would cost 8 KB in every row.
 
@@ -23,7 +23,7 @@ MIXED = "ids that can be saved are all str or all integers of 64 bits"
 
 
 class PackedStrings:
-    """Immutable strings 0, 1, …, end to end; `extended` makes a longer one that shares its memory.
+    """Immutable concatenated strings 0, 1, …; `extended` makes a longer object that shares the memory.
 
     Attributes
     ----------
@@ -46,14 +46,14 @@ class PackedStrings:
 
     @classmethod
     def of(cls, strings: Iterable[str] | Iterable[bytes], text: bool) -> PackedStrings:
-        """Copy strings, one after another."""
+        """Copy and concatenate strings."""
         encoded = [x.encode("utf-8", "surrogatepass") if isinstance(x, str) else x for x in strings]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return cls(text, np.frombuffer(b"".join(encoded), np.uint8), ends, len(encoded))
 
     @classmethod
     def restored(cls, text: bool, data: AnyArray, ends: AnyArray, count: int, place: str = "strings") -> PackedStrings:
-        """Wrap the arrays of a file, named by `place`. ValueError where they do not fit each other.
+        """Wrap the arrays of a file, named by `place`. Raises ValueError if they do not fit each other.
 
         Reads only the first and the last end; `check` reads all.
         """
@@ -66,7 +66,7 @@ class PackedStrings:
         return self.count
 
     def check(self) -> None:
-        """Raise ValueError where a string ends before it begins, or a str is not UTF-8. O(bytes)."""
+        """Raise ValueError if a string ends before it begins, or a str is not UTF-8. O(bytes)."""
         ends = self.ends[:self.count + 1]
         if (np.diff(ends) < 0).any():
             raise ValueError("it has ids that end before they begin")
@@ -98,7 +98,7 @@ class PackedStrings:
         return (bytes(view[a:b]) for a, b in itertools.pairwise(self.ends[begin:self.count + 1].tolist()))
 
     def bytes_at(self, row: int) -> bytes:
-        """Return the bytes of one string. ValueError where its ends lie outside the data."""
+        """Return the bytes of one string. Raises ValueError if its ends lie outside the data."""
         begin, end = int(self.ends[row]), int(self.ends[row + 1])
         if not 0 <= begin <= end <= len(self.data):
             raise ValueError("lies outside the ids")
@@ -120,7 +120,7 @@ class PackedStrings:
         return [data[a:b] for a, b in itertools.pairwise(ends)]
 
     def hashes(self) -> Ints:
-        """Return a hash of each string, as `hashes_of` does."""
+        """Hash each string like `hashes_of`."""
         return hashes_of(self.encoded(), self.count)
 
     def trimmed(self) -> PackedStrings:
@@ -128,7 +128,7 @@ class PackedStrings:
         return PackedStrings(self.text, self.data[:self.ends[self.count]], self.ends[:self.count + 1], self.count)
 
     def extended(self, more: PackedStrings) -> PackedStrings:
-        """Return these strings and more. The spare room of this object is used where it is large enough."""
+        """Return these strings and more, using the spare room of this object if it is large enough."""
         if not len(more):
             return self
         used, added = int(self.ends[self.count]), int(more.ends[more.count])
@@ -168,7 +168,7 @@ def pack_ids(ids: Sequence[str] | Sequence[int]) -> dict[str, AnyArray]:
 
 
 def unpack_ids(arrays: Mapping[str, AnyArray]) -> list[str] | list[int] | None:
-    """Return the ids that `pack_ids` packed; None where a file has none. ValueError where the arrays do not fit."""
+    """Return the ids that `pack_ids` packed; None if a file has none. Raises ValueError if the arrays do not fit."""
     if "ids" in arrays:
         numbers = arrays["ids"]
         if (numbers.dtype.name, numbers.ndim) != ("int64", 1):

@@ -34,12 +34,12 @@ def writing_temporary() -> contextlib.AbstractContextManager[None]:
     return naming(tempfile.gettempdir(), hint=TEMPORARY)
 
 
-COLUMN = 1 << 20  # bytes of a column that stay in memory where memory is limited
-BLOCK = 48 << 20  # bytes of a block at most: malloc returns memory of this size once it is freed
+COLUMN = 1 << 20  # bytes of a column that stay in memory if memory is limited
+BLOCK = 48 << 20  # most bytes of a block: malloc returns memory of this size to the system once it is freed
 
 
 def column_limit(memory_limit: int | None) -> int | None:
-    """Return how many bytes of a per-document column stay in memory; the rest of the limit is for larger data."""
+    """Return the bytes of a per-document column that stay in memory; the rest of the limit is for larger data."""
     return None if memory_limit is None else min(COLUMN, memory_limit)
 
 

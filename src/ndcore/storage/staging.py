@@ -1,10 +1,10 @@
 """A hidden directory beside an output, locked by the job that writes it; the next job removes the remains of a killed one.
 
 ``.NAME.ndcore.tmp`` has a file ``lock``, and the unfinished output at ``new/NAME``. If an output is replaced and the system
-cannot exchange two directories, the old one is first moved to ``old/NAME``; if the job is killed then, the next one moves it
-back.
+cannot exchange two directories, the old one is first moved to ``old/NAME``; if the job is killed at that point, the next
+job moves it back.
 
-A job with several outputs gives them their names together (`commit_together`).
+A job with several outputs renames them together (`commit_together`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOCK, NEW, OLD = "lock", "new", "old"
 
 
 class Staging:
-    """The right to write one output, and a temporary place for it. Use it in a ``with`` block.
+    """A lock on one output, and a temporary place for it. Use it in a ``with`` block.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Staging:
     ----------
     made : Path or None
         A directory beside the output, used instead of `new` because it outlives a killed job. It is not exchanged with the
-        old output: after a kill nobody could tell which of the two is which.
+        old output: after a kill it would be unknown which of the two is which.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class Staging:
     def recover(self) -> None:
         """Remove the remains of killed jobs beside the output; put back an output that one was about to replace.
 
-        Raises BlockingIOError where another job writes this output.
+        Raises BlockingIOError if another job writes this output.
         """
         sweep(self.target.parent)
         try:
@@ -76,7 +76,7 @@ class Staging:
         except BlockingIOError as error:
             error.filename = self._named
             raise
-        except (ImportError, OSError):  # nobody writes it, or nobody can tell
+        except (ImportError, OSError):  # nobody writes it, or the system cannot tell
             return
         self._lock = lock  # a job that was killed just now
         self._end()
@@ -102,7 +102,7 @@ class Staging:
         return self
 
     def _take_own(self) -> None:
-        """Make a directory for this job alone, where the system cannot lock files."""
+        """Make a directory for this job alone, if the system cannot lock files."""
         with contextlib.suppress(OSError):
             (self._place / LOCK).unlink(missing_ok=True)
             self._place.rmdir()
@@ -140,7 +140,7 @@ class Staging:
 
     def _prepare(self) -> None:
         """Check the final name, and wait until the output is on disk."""
-        self.check()  # another job may have ended since
+        self.check()  # another job may have written it meanwhile
         made = self._made
         with naming(self._named, inside=made):
             self._identity = made.stat()
@@ -173,10 +173,9 @@ class Staging:
 
 @contextlib.contextmanager
 def new_directory(path: AnyPath) -> Iterator[Path]:
-    """Give a directory to fill, which has the path at the end of the block, or is removed where the block fails.
+    """Yield a directory to fill, which gets the path at the end of the block, or is removed if the block fails.
 
-    The block waits until what it wrote is on disk. FileExistsError: there is something at the path, other than an empty
-    directory.
+    Its content is synced at the end. Raises FileExistsError if anything but an empty directory is at the path.
     """
     target = Path(os.path.realpath(path))
     if os.path.lexists(path) and not (target.is_dir() and not any(target.iterdir())):
@@ -189,7 +188,7 @@ def new_directory(path: AnyPath) -> Iterator[Path]:
 
 
 def commit_together(jobs: Sequence[Staging]) -> None:
-    """Rename several outputs to their final names, the main one last; all of them, or none if one fails.
+    """Rename several outputs to their final names, the main one last; either all of them or, if one fails, none.
 
     All are checked, and on disk, before the first one is renamed. If the process is killed in between, the later outputs are
     the old ones: if the main one is new, so are the others.
@@ -213,7 +212,7 @@ def sweep(folder: Path) -> None:
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         left = [Path(entry.path) for entry in entries if entry.name.startswith(".") and entry.name.endswith(TEMPORARY)]
     for path in left:
-        with contextlib.suppress(OSError, ImportError):  # held, of another user, or gone meanwhile
+        with contextlib.suppress(OSError, ImportError):  # locked, of another user, or gone meanwhile
             mode = path.lstat().st_mode
             if stat.S_ISREG(mode):
                 lock = Lock(folder, "", path.name, create=False)
@@ -227,7 +226,7 @@ def _sweep_directory(place: Path) -> None:
     names = {entry.name for entry in place.iterdir()}
     if not names <= {LOCK, NEW, OLD}:
         return
-    if LOCK not in names:  # of a system that cannot lock files: nobody can tell whether its job has ended
+    if LOCK not in names:  # from a system that cannot lock files: it is unknown whether its job has ended
         _put_back(place)
         place.rmdir()
         return
@@ -261,7 +260,7 @@ def _name_of(name: str, own: str = "") -> str:
 
 
 def exchange(a: Path, b: Path) -> bool:
-    """Exchange two files or directories in one step; return False where the system cannot."""
+    """Exchange two files or directories in one step; return False if the system cannot."""
     names = os.fsencode(a), os.fsencode(b)
     here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE, and RENAME_SWAP on macOS
     try:

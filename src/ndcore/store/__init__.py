@@ -1,6 +1,5 @@
-"""What a crawler keeps: documents that come one at a time, their verdicts, clusters, versions and evidence, in a directory.
+"""The store of a crawler: documents that arrive one by one, with verdicts, clusters, versions and evidence, in a directory.
 
-The truth is an append-only log; indexes and columns are derived from it, and made again where they are missing or damaged.
-
-Imports `pairs`, `sketch`, `filters`, `text`, `storage` and what these stand on.
+The source of truth is an append-only log; indexes and columns are derived from it, and rebuilt if they are missing or
+damaged. Imports `pairs`, `sketch`, `filters`, `text`, `storage` and the rooms below them.
 """

@@ -1,4 +1,4 @@
-"""Copy a store while it is written: closed files by hard links, the end of the log as a copy."""
+"""Copy a store while it is written to: hard-link files that never change again, and copy the end of the log."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ndcore.store.log_files import SHIFT
 from ndcore.store.manifest import Manifest
 from ndcore.store.segments import read_generation
 
-TRIES = 5  # where files go away while they are copied
-PIECE = 16 << 20  # bytes that are copied at once
+TRIES = 5  # attempts, if files disappear while they are copied
+PIECE = 16 << 20  # bytes that are copied at a time
 CHECKPOINT, INDEXES = "checkpoint.ndc", ("features", "digests", "keys")
 
 
 def backed_up(directory: Directory, path: Path) -> None:
-    """Copy an open store to a path that is not there, or an empty directory; see `Store.backup`."""
+    """Copy an open store to a path that does not exist, or an empty directory; see `Store.backup`."""
     with new_directory(path) as made:
         for left in range(TRIES)[::-1]:
             if _copy_once(directory, made, derived=left > 0):
@@ -32,9 +32,9 @@ def backed_up(directory: Directory, path: Path) -> None:
 
 
 def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:
-    """Copy a store into an empty directory. False: files were replaced by others meanwhile.
+    """Copy a store into an empty directory; False if files were replaced meanwhile.
 
-    Derived files are copied first, so that the log has all that they cover. They may be left out: the log rebuilds them.
+    Derived files are copied first, so that the copied log covers them. They may be left out, since the log rebuilds them.
     """
     with directory.lock:
         directory.refresh()
@@ -60,7 +60,7 @@ def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:
         (made / log).mkdir()
         for number in range(end >> SHIFT):
             name = f"{number:08}.log"
-            with contextlib.suppress(FileNotFoundError):  # a lost file, or a compaction, which is seen below
+            with contextlib.suppress(FileNotFoundError):  # a file is lost, or a compaction began, which is detected below
                 _put(directory.path / log / name, made / log / name)
         with (made / log / f"{end >> SHIFT:08}.log").open("xb") as copy:
             _copy_bytes(last.fileno(), copy.fileno(), end & (1 << SHIFT) - 1)
@@ -74,7 +74,7 @@ def _copy_once(directory: Directory, made: Path, *, derived: bool) -> bool:
 
 
 def _copy_derived(source: Path, made: Path) -> None:
-    """Copy the last checkpoint, and the files that it and the indexes name. FileNotFoundError: one was deleted."""
+    """Copy the last checkpoint, and the files that it and the indexes name. Raises FileNotFoundError if one was deleted."""
     if not (source / CHECKPOINT).exists():
         return
     made.mkdir()
@@ -90,7 +90,7 @@ def _copy_derived(source: Path, made: Path) -> None:
 
 
 def _put(source: Path, copy: Path) -> None:
-    """Hard-link a file that is never written again; copy it where the file system has no hard links."""
+    """Hard-link a file that is never written again; copy it if the file system has no hard links."""
     try:
         os.link(source, copy)
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def _put(source: Path, copy: Path) -> None:
 
 
 def _copy_bytes(source: int, copy: int, size: int) -> None:
-    """Copy the first bytes of a file, and wait until they are on disk."""
+    """Copy the first `size` bytes of a file, and sync them."""
     at = 0
     while at < size:
         piece = os.pread(source, min(PIECE, size - at), at)

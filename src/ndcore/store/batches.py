@@ -1,8 +1,8 @@
-"""Decide on pages together: each page is compared with the state, and with earlier pages that the state does not know yet.
+"""Plan the decisions on a batch of pages: compare each with the state, and with earlier pages that are not yet in the state.
 
-The indexes are asked about all pages at once. Most pages have a new key: their places follow from the documents that the
-indexes name, and from the earlier pages of the batch that share features with them. So they become a *run*: the state stays
-as it is meanwhile, and gets them together.
+The indexes are searched for all pages at once. Most pages have a new key: their places follow from the documents that the
+indexes return, and from the earlier pages of the batch that share features with them. So they form a *run*, which is
+applied to the state at once.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ from ndcore.store.records import Document
 from ndcore.store.state import Added, State, count_shared, find_repeated_values
 from ndcore.store.verdict import Key
 
-SEARCHED = 32  # pages that are searched for together: thousands of documents may be found for each
-NEW, COMPARED, ALONE = range(3)  # a page is like no other; may be like one; the state must have all pages before
+SEARCHED = 32  # pages that are searched for at once: each may have thousands of results
+NEW, COMPARED, ALONE = range(3)  # a page that resembles none; may resemble some; needs all earlier pages in the state
 
 
 class PageRun:
-    """Documents of a batch that are decided and not yet in the state."""
+    """Documents of a batch that are decided but not yet in the state."""
 
     def __init__(self) -> None:
         self.pages: list[int] = []  # positions in the batch
         self.labels: list[int] = []
         self.flags: list[int] = []
         self.payloads: list[bytes] = []
-        self.classes: dict[int, list[int]] = {}  # numbers, by the value that finds the leader of a class
+        self.classes: dict[int, list[int]] = {}  # document numbers by the value under which the leader of a class is found
 
     def __len__(self) -> int:
         return len(self.pages)
 
 
 class BatchPlan(Plan):
-    """The plan of each page of a batch, with the earlier pages of the batch taken into account. No document leaves.
+    """The plan for each page of a batch, which takes its earlier pages into account. No document leaves.
 
     Attributes
     ----------
     pages : Pages
     ways : list of int
-        NEW, COMPARED or ALONE: how each page is decided.
+        How each page is decided: NEW, COMPARED or ALONE.
     again : bool (n,)
-        Pages with the key of an earlier one.
+        Whether an earlier page has the same key.
     key_known : bool (n,)
         Whether the state may have the key.
     promoted : dict
-        Features of kept documents that the indexes do not have, by number.
+        Features, by document number, of kept documents that are not in the indexes.
     """
 
     def __init__(self, state: State, pages: Pages) -> None:
         super().__init__(state)
         self.pages, self._run, self._at = pages, PageRun(), 0
-        self._documents: dict[int, int] = {}  # positions in the batch, by the numbers that pages have got
-        self._numbers: dict[int, int] = {}  # these numbers, by positions
+        self._documents: dict[int, int] = {}  # positions in the batch by the numbers that pages have been given
+        self._numbers: dict[int, int] = {}  # these numbers by position
         self.promoted: dict[int, UInts] = {}
         self._search()
 
@@ -71,8 +71,8 @@ class BatchPlan(Plan):
             np.diff(index.search_many(values[:, None], 1, wanted)[0]) > 0
             for index, values, wanted in ((state.indexes.keys, pages.hashed, state.live.bits),
                                           (state.indexes.digests, self._leads, None)))
-        self.again = find_repeated_values(pages.hashed)  # pages with the key of an earlier one
-        self._repeated = find_repeated_values(self._leads)  # pages with the signature of an earlier one
+        self.again = find_repeated_values(pages.hashed)  # whether an earlier page has the same key
+        self._repeated = find_repeated_values(self._leads)  # whether an earlier page has the same signature
         known = self.key_known | self._class_known | self._repeated
         alone = self.again | pages.carried
         self._search_kept()
@@ -86,7 +86,7 @@ class BatchPlan(Plan):
         self.ways: list[int] = ways.tolist()
 
     def _search_kept(self) -> None:
-        """Find for each page the documents before the batch that share features with it and may reach the threshold."""
+        """Find for each page the documents of the state that share features with it and may reach the threshold."""
         state, pages, near, sizes = self.state, self.pages, [], []
         for start in range(0, len(pages), SEARCHED):
             ends, documents = state.indexes.features.search_many(
@@ -105,7 +105,7 @@ class BatchPlan(Plan):
         self._near: Ints = np.concatenate(near)
 
     def _search_batch(self) -> None:
-        """Find for each page the earlier ones of the batch that share features with it and may reach the threshold."""
+        """Find for each page the earlier pages of the batch that share features with it and may reach the threshold."""
         settings, pages = self.state.settings, self.pages
         a, b = _find_sharing(pages.features, np.flatnonzero(pages.valid & ~self._repeated), settings.need)
         if len(a) > len(pages) and self.state.evidence.exact:
@@ -122,7 +122,7 @@ class BatchPlan(Plan):
             self._earlier.setdefault(second, []).append(first)
 
     def _prepare(self, compared: list[int]) -> None:
-        """Make the shingle sets that some pages will be compared by."""
+        """Make the shingle sets by which some pages will be compared."""
         evidence, pages = self.state.evidence, self.pages
         wanted = {*compared, *(j for i in compared for j in self._earlier.get(i, ()))}
         numbers = {number for i in compared for number in self._candidates(i) if not evidence.is_cached(number)}
@@ -130,7 +130,7 @@ class BatchPlan(Plan):
                          ((number, self.state.document(number).evidence) for number in sorted(numbers)))
 
     def _candidates(self, i: int) -> list[int]:
-        """Return the kept documents before the batch that a page may resemble, ascending."""
+        """Return the kept documents of the state that a page may resemble, ascending."""
         documents: list[int] = self._near[self._ends[i] : self._ends[i + 1]].tolist()
         return documents
 
@@ -138,10 +138,10 @@ class BatchPlan(Plan):
         """Return the documents of the batch that a page may resemble."""
         return [self._numbers[j] for j in self._earlier.get(i, ()) if j in self._numbers]
 
-    # ---- the plan of a page
+    # ---- the plan for a page
 
     def before(self, i: int) -> BatchPlan:
-        """Begin the plan of a page of the batch, by its position."""
+        """Begin the plan for the page at a position of the batch."""
         self._at = i
         return self
 
@@ -161,7 +161,7 @@ class BatchPlan(Plan):
         return super().scope_of(number) if i is None else int(self.pages.scopes[i])
 
     def score(self, page: Page, number: int) -> Measured:
-        """Measure a page against a document; both have shingles."""
+        """Score a page against a document; both have shingles."""
         i = self._documents.get(number)
         if i is None:
             return super().score(page, number)
@@ -189,7 +189,7 @@ class BatchPlan(Plan):
     def _find_kept_near(self, page: Page) -> list[int]:
         """Find the kept documents that share enough features with a page and may reach the threshold, ascending."""
         need = self.state.settings.need
-        if self._repeated[self._at]:  # `_earlier` has no pages with the signature of an earlier one
+        if self._repeated[self._at]:  # `_earlier` omits pages with the signature of an earlier one
             self.apply_run()
             return super()._find_kept_near(page)
         promoted = (number for number, row in self.promoted.items() if count_shared(row, page.features) >= need)
@@ -201,7 +201,7 @@ class BatchPlan(Plan):
         at = number - self.state.n
         return self._run.labels[at] == number if at >= 0 else number in self.state.kept
 
-    # ---- what the state does not know yet
+    # ---- documents that are not yet in the state
 
     @property
     def end(self) -> int:
@@ -209,7 +209,7 @@ class BatchPlan(Plan):
         return self.state.n + len(self._run)
 
     def add(self, i: int, label: int, flags: int, payload: bytes) -> None:
-        """Add a page, by its position, to the run as document number `end`. flags, payload: of its record."""
+        """Add the page at a position to the run, as document number `end`. flags, payload: of its record."""
         state, run, number, page = self.state, self._run, self.end, self.pages
         if label == number and page.is_crowded(i):
             state.evidence.bitmaps.add(number, page[i].shingles)
@@ -221,7 +221,7 @@ class BatchPlan(Plan):
         self._know(i, number, label)
 
     def know(self, i: int, document: Document, features: dict[int, UInts]) -> None:
-        """Record that the state has a page, by its position, as a document. features: of documents that the page changed."""
+        """Record that the state has the page at a position as a document. features: of documents that the page changed."""
         self._know(i, document.number, document.label)
         self.promoted.update((number, features[number]) for number, label, _ in document.changes.changed
                              if number == label and number in features)
@@ -235,7 +235,7 @@ class BatchPlan(Plan):
     def apply_run(self) -> None:
         """Apply the documents of the run to the state."""
         state, pages, run, first = self.state, self.pages, self._run, self.state.n
-        self._class_known |= self._repeated  # the state may have the classes of earlier pages from now on
+        self._class_known |= self._repeated  # from now on the state may have the classes of earlier pages
         if not run:
             return
         at = np.array(run.pages)
@@ -249,7 +249,7 @@ class BatchPlan(Plan):
 def _find_sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
     """Find the pairs a < b of some rows, ascending, that share at least `need` features, in the order of b, then a.
 
-    O(rows · groups) where all features differ, else quadratic in the rows that share one; a batch has hundreds of rows.
+    O(rows · groups) if all features differ, else quadratic in the rows that share one; a batch has hundreds of rows.
     """
     _, ids, times = np.unique(features[rows], return_inverse=True, return_counts=True)
     rows = rows[(times[ids] > 1).reshape(len(rows), features.shape[1]).any(axis=1)]

@@ -1,7 +1,7 @@
-"""Carry the verdicts of a run over many stores back: read them from tables, and match them with the pages of one store.
+"""Carry back the verdicts of a run over many stores: read them from tables, and match them with the pages of one store.
 
-A verdict holds for the text that was exported. So its row has the digest of this text, and is taken where the page has had
-its words since: the digest is of the last version, or of one before it with the same words.
+A verdict is about the text that was exported. So its row has the digest of this text, and is accepted only if the words of
+the page have not changed since: the digest belongs to the last version, or to an earlier one with the same words.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from ndcore.store.verdict import Key
 
 COLUMNS = ("key", "digest", "representative", "class", "resemblance")
 DIGEST = 16  # bytes
-ROWS = 256  # that are matched together
-PARTITION = "store="  # of a directory with the verdicts of one store, as Spark names it
+ROWS = 256  # rows that are matched together
+PARTITION = "store="  # prefix of the name that Spark gives to a directory with the verdicts of one store
 
-Said = list[tuple[int, OverallVerdict]]  # numbers of documents, and what was said of them
+Said = list[tuple[int, OverallVerdict]]  # numbers of documents, and the verdicts on them
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedCounts:
-    """Counts of rows of verdicts: how many were carried back to a store, and why others were not.
+    """Counts of the rows of verdicts that were carried back to a store, and of the others by reason.
 
     Attributes
     ----------
     carried : int
-        Pages that have the verdict now.
+        Pages that now have the verdict.
     repeated : int
-        Pages that had the verdict of this run already.
+        Pages that already had the verdict of this run.
     changed : int
-        Pages whose words changed since the export. They keep an earlier verdict on the present words.
+        Pages whose words changed since the export. They keep an earlier verdict on their current words.
     unknown : int
         Rows of pages that are not in the store.
     older : int
         Pages that have the verdict of a run with a later date.
     undecided : int
-        Rows without a verdict: the run did not have these pages.
+        Rows without a verdict: these pages were not in the run.
     elsewhere : int
         Rows of other stores.
     """
@@ -66,7 +66,7 @@ class CarriedCounts:
 
 
 class WrongVerdicts(ValueError):
-    """Raised for a table without verdicts of a run. place: the file, or "the table"; reason: the fault, and what to do."""
+    """A table does not hold verdicts of a run. place: the file, or "the table"; reason: the fault, and what to do."""
 
     def __init__(self, place: str, reason: str) -> None:
         self.place, self.reason = place, reason
@@ -82,7 +82,7 @@ class VerdictRow(NamedTuple):
 
 
 class VerdictRun(NamedTuple):
-    """The run whose verdicts are carried: its name, its date, and its name for the store, if it names stores."""
+    """The run whose verdicts are carried back: its name, its date, and its name for the store, if it names stores."""
 
     run: str
     date: int
@@ -90,7 +90,7 @@ class VerdictRun(NamedTuple):
 
     @classmethod
     def of(cls, run: str, date: int, name: str | None) -> VerdictRun:
-        """Make a run of names that are checked. TypeError, ValueError where one is not accepted."""
+        """Make a run from its names. Raises TypeError or ValueError if one is not accepted."""
         return cls(checked_name("run", run), date, None if name is None else checked_name("name", name))
 
 
@@ -102,8 +102,8 @@ def read_verdicts(
 ) -> Iterator[list[VerdictRow]]:
     """Yield the rows of a store, at most `ROWS` at a time, and count the rows of other stores and without a verdict.
 
-    source: a Parquet file, a directory of such, a sequence of both, or anything with `__arrow_c_stream__`. Holds one batch
-    of rows, and what pyarrow decodes of a row group.
+    source: a Parquet file, a directory of such files, a sequence of both, or an object with `__arrow_c_stream__`. Memory:
+    one batch of rows, and what pyarrow decodes of a row group.
     """
     pa = imported("pyarrow", "Store.carry")
     if hasattr(source, "__arrow_c_stream__"):
@@ -115,11 +115,11 @@ def read_verdicts(
     parquet, files = imported("pyarrow.parquet", "Store.carry"), _list_files(source)
     for done, path in enumerate(files, 1):
         try:
-            with parquet.ParquetFile(path, buffer_size=1 << 20) as file:  # which reads row groups piece by piece
+            with parquet.ParquetFile(path, buffer_size=1 << 20) as file:  # a buffer makes it read row groups in pieces
                 table = _VerdictTable(file.schema_arrow, os.fspath(path), _partition_of(path), run)
                 yield from table.read(file.iter_batches(ROWS, columns=table.columns), counts)
         except (pa.ArrowInvalid, OSError) as error:
-            if getattr(error, "errno", None) is not None:  # of the system, and not of what the file holds
+            if getattr(error, "errno", None) is not None:  # an error of the system, not of the content
                 raise
             raise WrongVerdicts(os.fspath(path), f"cannot be read as Parquet: {error}") from error
         report("carrying verdicts", done, len(files))
@@ -144,7 +144,7 @@ def _list_files(source: Any) -> list[Path]:
 
 
 def _partition_of(path: Path) -> str | None:
-    """Return the store in the name of a file's directory, as ``partitionBy("store")`` writes it; None without one."""
+    """Parse the store from the name of a file's directory, as written by ``partitionBy("store")``; None without one."""
     named = [part for part in path.parts[:-1] if part.startswith(PARTITION)]
     return unquote(named[-1].removeprefix(PARTITION)) if named else None
 
@@ -152,7 +152,7 @@ def _partition_of(path: Path) -> str | None:
 class _VerdictTable:
     """The columns of a table of verdicts, checked, and its rows.
 
-    partition: the store of all rows, where the table has no column for it.
+    partition: the store of all rows, if the table has no column for it.
     """
 
     def __init__(self, schema: Any, what: str, partition: str | None, run: VerdictRun) -> None:
@@ -189,7 +189,7 @@ class _VerdictTable:
             yield [self._check(row) for row in decided]
 
     def _check(self, row: dict[str, Any]) -> VerdictRow:
-        """Return the values of a row. ValueError where no run of ndcore writes such a row."""
+        """Check and return the values of a row. Raises ValueError if no run of ndcore writes such a row."""
         key, digest, verdict, score, of = (row[name] for name in ("key", "digest", "class", "resemblance", "representative"))
         store = of.get("store") if isinstance(of, dict) else None
         wrong: str | None
@@ -218,7 +218,7 @@ class _VerdictTable:
 
 
 def _say_wrong_names(key: Key, of: Key, store: str | None) -> str | None:
-    """Say why the keys of a row, or the store of its representative, are not valid; None where they are."""
+    """Say why the keys of a row, or the store of its representative, are not valid; None if they are."""
     try:
         for each in (key, of):
             encode_key(each)
@@ -233,12 +233,12 @@ def _say_wrong_names(key: Key, of: Key, store: str | None) -> str | None:
 
 
 def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) -> Said:
-    """Match rows with documents; return the verdicts to write, and count all rows. O(versions with the same words) a row."""
+    """Match rows with documents; return the verdicts to write, and count all rows. O(versions with the same words) each."""
     said: dict[int, OverallVerdict] = {}
     for row in rows:
         try:
             _, name, hashed = state.preparer.name_key(row.key)
-        except (TypeError, ValueError):  # a key that no page of the store can have, as one that cannot be a URL
+        except (TypeError, ValueError):  # a key that no page of the store can have, such as one that is not a URL
             counts["unknown"] += 1
             continue
         number = state.find(name, hashed)
@@ -255,7 +255,7 @@ def match_pages(state: State, rows: Iterable[VerdictRow], counts: Counter[str]) 
 
 
 def match_brought(state: State, pages: Iterable[Page]) -> Said:
-    """Return the verdicts to write that pages of another store bring along, once these pages are decided on."""
+    """Return the verdicts to write that pages of another store bring along, once these pages are decided."""
     said: Said = []
     for page in pages:
         number = None if page.overall is None else state.find(page.name, page.hashed)
@@ -265,13 +265,13 @@ def match_brought(state: State, pages: Iterable[Page]) -> Said:
 
 
 def write_said(log: Log, said: Said) -> list[tuple[OverallRecord, int]]:
-    """Append verdicts of runs over many stores to a log; return the records and their positions."""
+    """Append the verdicts of runs over many stores to a log; return the records and their positions."""
     records = [OverallRecord(number, verdict) for number, verdict in said]
     return list(zip(records, log.append([encode(record) for record in records]), strict=True))
 
 
 def _had_text(state: State, number: int, digest: bytes) -> bool:
-    """Tell whether a digest is of the last version of a document, or of one before it with the same words."""
+    """Tell whether a digest belongs to the last version of a document, or to an earlier one with the same words."""
     record = state.last(number)
     while state.whole(record) != digest:
         if not isinstance(record, Sighting):
@@ -281,7 +281,7 @@ def _had_text(state: State, number: int, digest: bytes) -> bool:
 
 
 def _outcome(said: OverallVerdict, before: OverallVerdict | None) -> str:
-    """Decide between a new verdict and the one that a page has: a later run replaces an earlier one."""
+    """Decide between a new verdict and the page's present one: a later run replaces an earlier one."""
     if said.repeats(before):
         return "repeated"
     return "older" if before is not None and said.date < before.date else "carried"

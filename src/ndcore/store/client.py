@@ -1,4 +1,4 @@
-"""A store that another process has open, over its local socket."""
+"""A client for a store that another process has open, over its local socket."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def remote(method: Callable[Concatenate[Any, Parameters], Result]) -> Callable[C
 
 
 def _resolve_date(date: Date) -> dt.datetime:
-    """Return a date in the form that is sent; None becomes the time of the call."""
+    """Convert a date to the form that is sent; None becomes the time of the call."""
     return moment(microseconds(date))
 
 
@@ -55,16 +55,16 @@ class StoreClient:
     Raises
     ------
     ConnectionError
-        No process listens.
+        No process listens for the store.
     PermissionError
-        Others could have replaced the socket.
+        Other users could have replaced the socket.
 
     Notes
     -----
     The methods are the methods of `Store`, except `adecide`, `compact`, `check`, `merge`, `carry` and `refresh`. Several
-    threads may call them, one after the other; a forked process gets a connection of its own. The durability of the store
-    says what a verdict acknowledges. If the connection ends within a call, decide again: the same page is then an unchanged
-    version.
+    threads may call them; calls are serialised, and a forked process gets its own connection. The durability of the store
+    determines what a verdict acknowledges. If the connection ends during a call, decide again: the same page is then an
+    unchanged version.
     """
 
     def __init__(self, path: AnyPath) -> None:
@@ -99,12 +99,12 @@ class StoreClient:
     flush = remote(Store.flush)
 
     def decide_many(self, items: Iterable[Sequence[Any]]) -> Iterator[Verdict]:
-        """Give the verdicts on many pages, in their order, and keep them, as `Store.decide_many`."""
+        """Give the verdicts on many pages, in order, and keep the pages; see `Store.decide_many`."""
         for batch in batches_of(items):
             yield from self._call("decide_many", [(key, text, _resolve_date(date)) for key, text, date in batch])
 
     def session(self, name: str) -> ClientSession:
-        """Return the session of a name, as `Store.session`. Sessions belong to the store and not to this connection."""
+        """Return the session with a name, like `Store.session`. Sessions belong to the store, not to this connection."""
         return ClientSession(self, name)
 
     def close(self) -> None:
@@ -114,10 +114,10 @@ class StoreClient:
                 self._connection.close()
             self._connection, self._process = None, -1
 
-    # ---- inside
+    # ---- the connection
 
     def _call(self, call: str, *arguments: Any, session: str | None = None) -> Any:
-        """Call a method of the store, or of one of its sessions, and return what it returns."""
+        """Call a method of the store, or of one of its sessions, and return the result."""
         texts: list[bytes] = []
         content = {"call": call, "session": session, "arguments": plain_of(arguments, texts)}
         with self._lock:
@@ -140,7 +140,7 @@ class StoreClient:
             answer = receive(self._connect())
         except (OSError, ValueError) as error:
             self._lose(error)
-        except BaseException:  # Ctrl-C: an answer is on its way, and must not be taken for the next one
+        except BaseException:  # such as Ctrl-C: the pending answer must not be taken for the next one
             self._drop()
             raise
         if answer is None:
@@ -151,7 +151,7 @@ class StoreClient:
         return answer
 
     def _drop(self) -> None:
-        """Close a connection that cannot be used any more; the next call opens another."""
+        """Close an unusable connection; the next call opens another."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
@@ -184,7 +184,7 @@ class StoreClient:
 
 
 class ClientSession:
-    """A session of a store in another process; the methods of `Session`."""
+    """A session of a store in another process, with the methods of `Session`."""
 
     def __init__(self, client: StoreClient, name: str) -> None:
         self.name, self._call = name, partial(client._call, session=name)

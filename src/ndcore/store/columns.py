@@ -1,9 +1,9 @@
-"""Columns of a store: the fields of each document by its number, in blocks, and bitmaps of live and kept documents.
+"""The columns of a store: the fields of each document by its number, in blocks, and bitmaps of live and kept documents.
 
-A block has an array for each fixed column, and `rings` for the documents that are not alone in their clusters: most are, so
-each document has two bytes instead of three numbers. place[i]: the row of document i in `rings`, plus one; 0 where it is its
-own representative and its own neighbour. A position of the log is stored as the number of its file and the offset there.
-`overall` is an array of positions, in the blocks that have a document of which a run over many stores said something.
+A block has an array for each fixed column, and `rings` for the documents that share a cluster. Most documents do not, so
+each has two bytes instead of three numbers. place[i]: the row of document i in `rings`, plus one; 0 if it is its own
+representative and its own neighbour. A position of the log is stored as the number of its file and the offset in it.
+`overall` is an array of positions; only blocks with verdicts of runs over many stores have it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ndcore.parallel import map_pieces
 from ndcore.storage.container import CorruptFile, read, write
 from ndcore.store.log_files import MOST_FILES, SHIFT
 
-BLOCK = 1 << 15  # documents
+BLOCK = 1 << 15  # documents of a block
 FIELDS = ("last", "date", "label", "after", "before", "flags")
 RING = ("label", "after", "before")  # the columns of the array `rings`
 STORED = {"offset": np.uint32, "file": np.uint16, "date": np.int64, "flags": np.uint8, "place": np.uint16}
 OPTIONAL = "overall"  # the column that a block may lack
 KIND = "store columns"
-LOWEST = (1 << SHIFT) - 1  # bits of a position that are an offset
+LOWEST = (1 << SHIFT) - 1  # the bits of a position that hold an offset
 
 Block = dict[str, AnyArray]
 
 
 class Bitmap:
-    """A growing set of numbers, a bit for each."""
+    """A growing set of numbers, with a bit for each."""
 
     def __init__(self, bits: NDArray[np.uint8] | None = None) -> None:
         self.bits = np.zeros(1024, np.uint8) if bits is None else bits
@@ -41,7 +41,7 @@ class Bitmap:
         return at < len(self.bits) and bool(self.bits[at] >> (number & 7) & 1)
 
     def having(self, numbers: Ints) -> Bools:
-        """Tell which of some numbers are in the set."""
+        """Tell which of the numbers are in the set."""
         at = numbers >> 3
         inside = at < len(self.bits)
         return inside & (self.bits[np.where(inside, at, 0)] >> (numbers & 7).astype(np.uint8) & 1).astype(np.bool_)
@@ -85,7 +85,7 @@ class DocumentColumns:
         self.changed: set[int] = set()
 
     def fork(self) -> DocumentColumns:
-        """Return a copy of these columns, which must not change meanwhile: an array is copied when it changes."""
+        """Make a copy-on-write copy of these columns, which must not change while the copy is used."""
         made = DocumentColumns()
         made.n = self.n
         for block in self.blocks:
@@ -96,7 +96,7 @@ class DocumentColumns:
         return made
 
     def grow(self, n: int) -> None:
-        """Make room for documents up to a number."""
+        """Make room for the documents up to a number."""
         while len(self.blocks) * BLOCK < n:
             made = {name: np.zeros(BLOCK, dtype) for name, dtype in STORED.items()}
             self.blocks.append({**made, "rings": np.zeros((0, len(RING)), np.uint32)})
@@ -132,7 +132,7 @@ class DocumentColumns:
             self._own(at, name)[inside] = value
 
     def _own(self, at: int, name: str) -> AnyArray:
-        """Return an array of a block that may be changed."""
+        """Return a writable array of a block."""
         block = self.blocks[at]
         self.changed.add(at)
         if not block[name].flags.writeable:
@@ -152,7 +152,7 @@ class DocumentColumns:
         places[inside] = used + 1
 
     def _row(self, number: int) -> AnyArray:
-        """Return the row of a document that has one, as a view to change; it is valid until another row is made."""
+        """Return the row of a document that has one, as a writable view, valid until another row is made."""
         at, inside = divmod(number, BLOCK)
         row: AnyArray = self._own(at, "rings")[int(self.blocks[at]["place"][inside]) - 1]
         return row
@@ -175,7 +175,7 @@ class DocumentColumns:
                 self.set(name, number, value)
 
     def fill(self, first: int, values: dict[str, AnyArray]) -> None:
-        """Set values of consecutive documents that have none yet."""
+        """Set the values of consecutive new documents."""
         n = len(next(iter(values.values())))
         self.grow(first + n)
         done, numbers = 0, np.arange(first, first + n)
@@ -229,7 +229,7 @@ class DocumentColumns:
     def write(self, place: Path, names: list[str], generation: int) -> list[str]:
         """Write the blocks that changed, and map them; return the names of the files of all blocks.
 
-        names: of the files written before.
+        names: the files written before.
         """
         names = names[: len(self.blocks)]
         for at, block in enumerate(self.blocks):
@@ -244,12 +244,12 @@ class DocumentColumns:
 
     @classmethod
     def open(cls, place: Path, names: list[str], n: int) -> DocumentColumns:
-        """Map the blocks in these files. Raises CorruptFile where one is damaged, OSError where one is missing."""
+        """Map the blocks in these files. Raises CorruptFile if one is damaged, OSError if one is missing."""
         columns = cls()
         columns.n = n
         if len(names) != -(-n // BLOCK):
             raise CorruptFile(f"{place}: {len(names)} blocks of columns for {n} documents")
-        blocks = map_pieces(lambda name: read(place / name, KIND, mmap=True), names, None)  # which verifies them, on threads
+        blocks = map_pieces(lambda name: read(place / name, KIND, mmap=True), names, None)  # also verifies them, on threads
         for at, (name, (header, arrays)) in enumerate(zip(names, blocks, strict=True)):
             rings = arrays.get("rings", np.empty(0))
             expected: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
@@ -279,7 +279,7 @@ def _values(block: Block, name: str, first: int) -> AnyArray:
 
 
 def _check_position(position: int, offset: int) -> None:
-    """Raise CorruptFile for a position or an offset that does not fit the columns; no writer makes such a one."""
+    """Raise CorruptFile for a position or an offset that does not fit in the columns; no writer makes one."""
     if position >> SHIFT >= MOST_FILES or offset >> 32:
         raise CorruptFile(f"a record of the store is said to be at byte {offset} of file {position >> SHIFT} of the log; "
                           "check the store")

@@ -33,10 +33,10 @@ BATCH = 256  # documents that are written together
 def rewrite(state: State, log: Log, report: Progress) -> None:
     """Write the live documents of a state to a new log, numbered from 0 in their order, with the versions of each.
 
-    Earlier versions keep their dates, changes and resemblances, and lose their texts. Where the last text is of a lexical
-    version, the document takes it, and its record keeps the digests of its own bytes and tokens.
+    Earlier versions keep their dates, changes and resemblances, but lose their texts. If the last version is lexical, the
+    document takes its text, while the record keeps the digests of the document's own bytes and tokens.
 
-    Raises CorruptFile where the representative of a live document is not live.
+    Raises CorruptFile if the representative of a live document is not live.
     """
     numbers = state.live.numbers().tolist()
     codec = _new_codec(state, numbers, log)
@@ -58,7 +58,7 @@ def rewrite(state: State, log: Log, report: Progress) -> None:
 
 
 def _new_label(state: State, number: int, new: dict[int, int]) -> int:
-    """Return the new number of the representative of a document. Raises CorruptFile where it is not live."""
+    """Return the new number of the representative of a document. Raises CorruptFile if it is not live."""
     label = state.columns.get("label", number)
     if label not in new:
         raise CorruptFile(f"a record removes document {label}, and leaves document {number} in its cluster; check the store")
@@ -66,7 +66,7 @@ def _new_label(state: State, number: int, new: dict[int, int]) -> int:
 
 
 def _new_codec(state: State, numbers: list[int], log: Log) -> TextCodec | None:
-    """Train a dictionary on live documents, if the store has one: the old one holds parts of removed documents."""
+    """Train a new dictionary on live documents, if the store has one: the old one has parts of removed documents."""
     if not state.evidence.codec.dictionary:
         return None
     codec = TextCodec()
@@ -80,7 +80,7 @@ def _new_codec(state: State, numbers: list[int], log: Log) -> TextCodec | None:
 
 
 def _repack(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
-    """Compress the text of some evidence anew."""
+    """Recompress the text of some evidence."""
     if codec is None or not evidence:
         return evidence
     text = state.evidence.text(evidence)
@@ -88,27 +88,27 @@ def _repack(state: State, codec: TextCodec | None, evidence: bytes) -> bytes:
 
 
 def _keep_live(state: State, receipt: Receipt | None) -> Receipt | None:
-    """Return a receipt; None where its answer names a removed page, of which no byte may stay."""
+    """Return a receipt; None if its answer names a removed page, of which no byte may stay."""
     if receipt is None:
         return None
     return receipt if _are_live(state, receipt.verdict.of, receipt.verdict.equal) else None
 
 
 def _are_live(state: State, *keys: Key | None) -> bool:
-    """Tell whether all keys, apart from None, belong to live documents."""
+    """Tell whether all keys except None belong to live documents."""
     names = [encode_key(key) for key in keys if key is not None]
     return all(state.find(name, state.preparer.hashed(name)) is not None for name in names)
 
 
 def _overall_of(state: State, numbers: list[int]) -> list[tuple[int, OverallVerdict]]:
-    """Return the verdicts of runs over many stores, by number, without verdicts that name a removed page of this store."""
+    """Collect the verdicts of runs over many stores by number, except those that name a removed page of this store."""
     read = [(number, state.overall(number)) for number in numbers]
     return [(number, said) for number, said in read
             if said is not None and not (said.here and not _are_live(state, said.of))]
 
 
 def _write_sightings(log: Log, chains: list[tuple[int, int, list[Sighting]]]) -> None:
-    """Write the sightings of documents, each after the one before: (number, position of the document, sightings)."""
+    """Write the sightings of documents in order, given (number, position of the document, sightings)."""
     before = {number: place for number, place, _ in chains}
     for round_ in range(max((len(sightings) for *_, sightings in chains), default=0)):
         wave = [(number, place, sightings[round_]) for number, place, sightings in chains if round_ < len(sightings)]

@@ -1,4 +1,4 @@
-"""Find the damage of a store in its log and state, and salvage it by deciding again on every readable page."""
+"""Find damage in the log and state of a store, and salvage the store by deciding again on every readable page."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ndcore.store.state import State
 from ndcore.store.verdict import Version
 from ndcore.store.versions import chain_of, pages_of, replay
 
-BATCH = 256  # documents that are decided on at once
+BATCH = 256  # documents that are decided together
 
 
 class Salvaged(NamedTuple):
-    """The lost pages, in a line of text each, and how many of them have an intact record."""
+    """The lost pages, each described in a line, and the number of them with an intact record."""
 
     problems: list[str]
     whole: int
 
 
 def problems_of(state: State, report: Progress) -> list[str]:
-    """Read and fold the whole log again, and verify the files of the indexes; return what is wrong."""
+    """Read and apply the whole log again, and verify the files of the indexes; return the problems found."""
     again = _unread(state, state.log)
     problems: list[str] = []
     for position, payload in state.log.scan():
@@ -62,13 +62,13 @@ def problems_of(state: State, report: Progress) -> list[str]:
     if len(left):
         problems.append(f"document {labels[left[0]]} is removed, and {counted(len(left), 'document')} of its cluster, or of "
                         "others like it, stayed in it: compact the store, which decides on these pages again")
-    for index in () if state.log.read_only else state.indexes:  # the writer may remove their files meanwhile
+    for index in () if state.log.read_only else state.indexes:  # the writer may delete their files meanwhile
         problems += index.check()
     return problems
 
 
 def salvage(old: State, new: State, report: Progress) -> Salvaged:
-    """Decide on the pages of a state again, in their order, in an empty state.
+    """Decide again on the pages of a state, in order, in an empty state.
 
     The labels of `old` are ignored, because they may follow from missing records.
     """
@@ -87,14 +87,14 @@ def salvage(old: State, new: State, report: Progress) -> Salvaged:
 
 
 def _decide(state: State, pages: list[Page]) -> None:
-    """Decide on pages in a state, and keep their verdicts of runs over many stores."""
+    """Decide on pages in a state, and copy their verdicts of runs over many stores."""
     Batch(state, Pages.of(pages)).decide()
     for record, position in write_said(state.log, match_brought(state, pages)):
         state.apply(record, position)
 
 
 def _overall(state: State, number: int) -> OverallVerdict | None:
-    """Return the verdict of a run over many stores on a document; None where there is none, or it cannot be read."""
+    """Return the verdict of a run over many stores on a document; None if there is none, or it cannot be read."""
     try:
         return state.overall(number)
     except CorruptFile:
@@ -102,7 +102,7 @@ def _overall(state: State, number: int) -> OverallVerdict | None:
 
 
 def _mark_gone(state: State, page: Page, date: int) -> None:
-    """Note in a state that a page is gone."""
+    """Record in a state that a page is gone."""
     number = state.find(page.name, page.hashed)
     record = None if number is None else gone_record(state, number, date)
     if record is not None:
@@ -129,7 +129,7 @@ def says_more(log: Log, state: State) -> bool:
 def _knows(state: State, there: State, number: int) -> bool:
     """Tell whether a state has the last version of a document of another state, and its verdict of a run over many stores.
 
-    An interrupted compaction may have written a document without its later versions, which then are in the state only.
+    An interrupted compaction may have written a document without its later versions, which are then only in the state.
     """
     document, last = there.document(number), there.last(number)
     known = state.find(document.name, state.preparer.hashed(document.name))
@@ -152,7 +152,7 @@ def _is_whole(state: State, number: int) -> bool:
 
 
 def _chain(state: State, number: int) -> tuple[Document, tuple[Version, ...], list[Sighting]]:
-    """Return what `chain_of` returns, with fewer versions where one of them cannot be read."""
+    """Return the result of `chain_of`, up to the first version that cannot be read."""
     try:
         return chain_of(state, number)
     except CorruptFile:
@@ -161,5 +161,5 @@ def _chain(state: State, number: int) -> tuple[Document, tuple[Version, ...], li
 
 
 def _unread(state: State, log: Log) -> State:
-    """Return an empty state without indexes, to which the records of a log can be applied."""
+    """Make an empty state without indexes, to which the records of a log can be applied."""
     return State(state.settings, state.preparer, log, DocumentColumns(), Bitmap(), Bitmap(), None)

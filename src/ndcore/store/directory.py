@@ -1,4 +1,4 @@
-"""The directory of a store: description, lock, log, derived files, and the state that they make."""
+"""The directory of a store: description, lock, log, derived files, and the state read from them."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ REPAIR = ("open it with repair=True (ndcore store repair), which saves what can 
           "they are")
 RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"
 _DERIVED = re.compile(r"derived-[0-9]+")
-ADVICE = "open it with read_only=True, or write through its socket"  # where another process writes
+ADVICE = "open it with read_only=True, or write through its socket"  # if another process writes
 
 
 class OwnLock:
-    """The lock of an open store. All methods that read or write take it; it refuses processes that may not use the store.
+    """The lock of an open store, taken by all methods that read or write; it refuses processes that may not use the store.
 
-    A forked process is refused before it waits, since a thread that it lacks may hold the lock. `bare` is the lock itself.
+    A forked process is refused before it waits, because the lock may be held by a thread that it does not have. `bare` is
+    the plain lock.
     """
 
     def __init__(self, directory: Directory) -> None:
@@ -65,7 +66,7 @@ class OwnLock:
 
 
 class Directory:
-    """An open directory. `state` has the live documents; the caller holds `lock` around all calls."""
+    """An open directory. `state` has the live documents; the caller holds `lock` during all calls."""
 
     def __init__(
         self, path: Path, manifest: Manifest, settings: StoreSettings, preparer: Preparer, lock: Lock | None
@@ -73,7 +74,7 @@ class Directory:
         self.path, self.manifest, self.settings, self.preparer = path, manifest, settings, preparer
         self.read_only, self._lock, self.closed = lock is None, lock, False
         self.lock, self._process = OwnLock(self), os.getpid()
-        self._failed = ""  # why nothing can be asked, and what to do
+        self._failed = ""  # why calls are refused, and what to do
         self.repaired: dict[str, Any] | None = None  # see `Store.repaired`
         self.unwritten: str | None = None  # see `Store.checkpoint_problem`
         self.log: Log
@@ -86,7 +87,7 @@ class Directory:
     ) -> Directory:
         """Open the directory of a store; create it if there is none and it may be written.
 
-        repair: where opening would lose pages, save what can be read, and keep the original.
+        repair: if opening would lose pages, save the readable ones and keep the original.
         """
         if not hasattr(os, "pread"):
             raise OSError(errno.ENOTSUP, "stores need pread and flock: on Windows use WSL, or a Collection", str(path))
@@ -126,7 +127,7 @@ class Directory:
 
     @classmethod
     def _of(cls, path: Path, manifest: Manifest, given: Mapping[str, Any], lock: Lock | None) -> Directory:
-        """Make the directory of a description, without its log."""
+        """Make the directory for a description, without its log."""
         settings = StoreSettings.from_dict(manifest.settings)
         settings.check(given)
         return cls(path, manifest, settings, Preparer(settings, settings.sketcher(given.get("shingling"))), lock)
@@ -134,7 +135,7 @@ class Directory:
     def _load(self, report: Progress) -> None:
         """Open the log and the derived files that the description names.
 
-        Raises CorruptFile where a log has records that the state would lack; that log is neither deleted nor rewritten.
+        Raises CorruptFile if a log has records that the state would lack; that log is neither deleted nor rewritten.
         """
         place = self._place("log")
         if not self.read_only and not (place.is_dir() and any(place.iterdir())):
@@ -142,7 +143,7 @@ class Directory:
             if others:
                 raise CorruptFile(f"{self.path}: the description names {place.name}, which is not there, and there is "
                                   f"{', '.join(others)}: they are from different times. {RESTORE}")
-            if self._place("derived").exists() or self.manifest.serial:  # made after the log
+            if self._place("derived").exists() or self.manifest.serial:  # these are made after the log
                 raise CorruptFile(f"{place}: the log of the store is gone, and its pages with it: restore it from a copy, "
                                   f"or remove {self.path} to begin anew")
             log = Log.create(place, self.manifest.tag)
@@ -175,14 +176,14 @@ class Directory:
         return self.path / given
 
     def _kept(self) -> list[str]:
-        """Return the names of the logs that a repair left as they were."""
+        """Return the names of the logs that a repair kept unchanged."""
         kept = self.manifest.state.get("kept", [])
         return [str(name) for name in kept] if isinstance(kept, list) else []
 
     def _check_newer(self) -> None:
-        """Raise CorruptFile where another log has pages that the state does not know: the description is older than it.
+        """Raise CorruptFile if another log has pages that the state lacks: the description is older than that log.
 
-        An interrupted compaction leaves another log too, but all of its pages are in the state.
+        An interrupted compaction leaves another log as well, but all its pages are in the state.
         """
         current = self._place("log").name
         for place in logs_in(self.path):
@@ -196,7 +197,7 @@ class Directory:
                                       f"not in it: the description is older. {RESTORE}")
 
     def _sweep(self) -> None:
-        """Delete the files that a compaction replaced or left unfinished. Logs that a repair kept stay."""
+        """Delete the files that a compaction replaced or left unfinished, except logs that a repair kept."""
         spared = {self.manifest.state["log"], self.manifest.state["derived"], *self._kept()}
         for place in logs_in(self.path):
             if place.name not in spared and is_log(place, self.manifest.tag):
@@ -206,7 +207,7 @@ class Directory:
                 shutil.rmtree(place, ignore_errors=True)
 
     def decide(self, pages: Pages) -> list[RequestAnswer]:
-        """Decide on pages, in their order; all or none are kept."""
+        """Decide on pages in order; all or none are kept."""
         self._keep_dictionary()
         batch = Batch(self.state, pages)
         with self._whole(batch):
@@ -233,7 +234,7 @@ class Directory:
                 self.state.apply(record, position)
 
     def carry(self, rows: Sequence[VerdictRow], counts: Counter[str]) -> int:
-        """Write the verdicts of a run over many stores on pages, count all rows, and return how many were written."""
+        """Write the verdicts of a run over many stores on pages, count all rows, and return the number written."""
         with self.trusting():
             said = match_pages(self.state, rows, counts)
         self.note_overall(said)
@@ -283,7 +284,7 @@ class Directory:
 
     @contextlib.contextmanager
     def trusting(self) -> Iterator[None]:
-        """Let the next opening make all derived files again, where one turns out to be damaged."""
+        """If a derived file turns out to be damaged, let the next opening rebuild all of them."""
         try:
             yield
         except CorruptFile as error:
@@ -295,8 +296,8 @@ class Directory:
     def checkpoint(self) -> None:
         """Sync the log and write the derived files; on a full disk these are tried again later.
 
-        Derived files only save time: decisions and removals are in the log. Raises OSError where writing them fails in
-        another way. `unwritten` says why in both cases.
+        Derived files only save time: decisions and removals are in the log. Raises OSError if writing them fails for
+        another reason. `unwritten` has the reason in both cases.
         """
         self.log.seal()
         try:
@@ -329,11 +330,11 @@ class Directory:
             if not self._checkpoints.newer:
                 self._checkpoints.replay(self.state, resolve(None))
                 return
-        self.reload()  # the checkpoint has on disk what this process would hold in memory
+        self.reload()  # the checkpoint has these records on disk, which this process would hold in memory
 
     @property
     def failure(self) -> str | None:
-        """Why nothing can be decided until the store is opened again; None where it can. Takes no lock."""
+        """The reason why nothing can be decided until the store is reopened; None if it can. Takes no lock."""
         return self._failed or self.log.broken
 
     @property
@@ -342,7 +343,7 @@ class Directory:
         return not self.read_only and self._process != os.getpid()
 
     def check_usable(self) -> None:
-        """Raise ValueError in a closed store or a fork of its writer, OSError where its state is lost."""
+        """Raise ValueError if the store is closed or this is a fork of its writer, OSError if its state is lost."""
         if self.forked:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened for writing by process {self._process}, and a "
                              "fork of it may not use it; open it in this process with read_only=True, or write through its "
@@ -363,7 +364,7 @@ class Directory:
             raise ValueError(f"the store {os.fspath(self.path)!r} was opened with read_only=True; open it without to write")
 
     def sizes(self) -> dict[str, Any]:
-        """Return the bytes on disk, and how many pages were lost because their records were damaged."""
+        """Return the bytes on disk, and the number of pages lost because their records were damaged."""
         sizes = {}
         for name in ("log", "derived"):
             total = 0
@@ -385,7 +386,7 @@ class Directory:
             self._write_anew(report, damaged=True)
 
     def _repair(self, report: Progress) -> dict[str, Any]:
-        """Save what can be read of the log of the description in a new log. The old one stays as it is.
+        """Save the readable records of the described log in a new log. The old log stays unchanged.
 
         Returns what was lost and what was kept; see `Store.repaired`.
         """
@@ -406,8 +407,8 @@ class Directory:
     def _write_anew(self, report: Progress, *, damaged: bool, missing: int = 0, kept: Sequence[str] = ()) -> list[str]:
         """Write the live pages to a new log, and open it. Returns a line for each page that could not be read.
 
-        damaged: decide on them again, as far as they can be read; missing: records that are known to be lost; kept: logs
-        that are not deleted. Without them, CorruptFile is raised where a page is lost whose record is whole.
+        damaged: decide again on the pages that can be read; missing: records that are known to be lost; kept: logs that
+        must not be deleted. Without `kept`, CorruptFile is raised if a page with an intact record is lost.
         """
         number = 1 + max(_number(place.name) for place in self.path.iterdir())
         names = {"log": f"log-{number}", "derived": f"derived-{number}"}
@@ -448,7 +449,7 @@ class Directory:
         if self.closed or self.forked:
             return
         try:
-            if not (self.read_only or self.log.closed):  # closed: a new one could not be opened
+            if not (self.read_only or self.log.closed):  # closed if a new log could not be opened
                 self.log.seal()
                 if self._checkpoints.behind and not self._failed:
                     self.checkpoint()
@@ -466,9 +467,9 @@ class Directory:
 
 
 def newest_readable(path: Path) -> Manifest:
-    """Return a description for the repair of a store: of its newest log, with the settings of that log. Writes nothing.
+    """Return a description for the repair of a store: its newest log, with the settings of that log. Writes nothing.
 
-    Raises CorruptFile where no log has a readable tag, or no settings are left by which it can be read.
+    Raises CorruptFile if no log has a readable tag, or if the settings to read it are lost.
     """
     described = Manifest.all_in(path)
     if not described:
@@ -488,13 +489,13 @@ def newest_readable(path: Path) -> Manifest:
 
 
 def _number(name: str) -> int:
-    """Return the number of a log or of derived files by their name; −1 for other names."""
+    """Parse the number from the name of a log or of derived files; −1 for other names."""
     kind, _, digits = name.rpartition("-")
     return int(digits) if kind in ("log", "derived") and digits.isascii() and digits.isdigit() else -1
 
 
 def _make_directory(path: Path) -> None:
-    """Make a directory and those above it. Their entries are on disk when this returns."""
+    """Make a directory and its missing parents, and sync their entries."""
     missing = [place for place in (path, *path.absolute().parents) if not place.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for place in {path, *missing}:

@@ -1,12 +1,12 @@
-"""Decide on pages: from prepared pages and the state to verdicts, and the records that acknowledge them.
+"""Decide on pages: from prepared pages and the state to verdicts and the records that acknowledge them.
 
-Pages come in batches, and a page that comes alone is a batch of one. The steps are the same for each page: its key, its
-class, the kept documents that may resemble it, their scores, its place (`Plan.place`), its record (`decide`).
+Pages are decided in batches; a single page is a batch of one. The steps are the same for each page: its key, its class, the
+kept documents that may resemble it, their scores, its place (`Plan.place`), its record (`decide`).
 
-Several pages are asked about together, and those with new keys go to the state together (`BatchPlan`). A version that says
-what the last one said leaves the others alone. Any other version, a page with the key of an earlier one of the batch, and a
-page that comes alone are decided when the state knows all pages before them. To make arrays of a single page, and to ask
-ahead about it, would take more than twice the time of the whole decision (580 instead of 240 µs).
+Several pages are searched for together, and those with new keys are added to the state together (`BatchPlan`). A version
+with the same words as the last one does not affect other documents. Any other version, a page with the key of an earlier
+page of the batch, and a single page are decided only when all earlier pages are in the state. Making arrays of a single
+page and searching for it ahead would more than double the time of its decision (580 instead of 240 µs).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ndcore.store.version_change import judge_change
 
 
 class Decision(NamedTuple):
-    """A verdict, the record that acknowledges it, and what applying the record needs."""
+    """A verdict, the record that acknowledges it, and the values that are needed to apply the record."""
 
     verdict: Verdict
     record: Document | Sighting
@@ -35,7 +35,7 @@ class Decision(NamedTuple):
 
 
 class VersionComparison(NamedTuple):
-    """A page compared with the last version of its key: both records, and the position of the last one."""
+    """The comparison of a page with the last version of its key: both records, and the position of the last one."""
 
     version: Version
     last: Document | Sighting
@@ -44,7 +44,7 @@ class VersionComparison(NamedTuple):
 
     @property
     def again(self) -> bool:
-        """Whether the version has the text of the last one."""
+        """Whether the version has the same text as the last one."""
         return self.version.change in ("unchanged", "lexical")
 
 
@@ -52,10 +52,10 @@ class VersionComparison(NamedTuple):
 
 
 def decide(state: State, page: Page) -> Decision:
-    """Give the verdict on a page with a key; the state stays as it is.
+    """Give the verdict on a page with a key, without changing the state.
 
-    O(features found + candidates) and the evidence of each candidate; a version that changes its text costs a removal too
-    (`Plan`).
+    O(features found + candidates), and the evidence of each candidate is read; a version with a changed text also costs a
+    removal (`Plan`).
     """
     known = state.find(page.name, page.hashed)
     if known is None:
@@ -67,14 +67,14 @@ def decide(state: State, page: Page) -> Decision:
 
 
 def hold(state: State, page: Page) -> Verdict:
-    """Decide on a page in a state that is in memory only."""
+    """Decide on a page in a state that is only in memory."""
     decision = decide(state, page)
     state.apply(decision.record, -1, page, decision.features)
     return decision.verdict
 
 
 def gone_record(state: State, number: int, date: int) -> Sighting | None:
-    """Return the record that the page of a live document is gone; None where that is recorded already."""
+    """Make the record that the page of a live document is gone; None if that is recorded already."""
     if state.columns.get("flags", number) & GONE:
         return None
     last, previous = state.last(number), state.columns.get("last", number)
@@ -83,13 +83,13 @@ def gone_record(state: State, number: int, date: int) -> Sighting | None:
 
 
 def look(state: State, page: Page) -> Verdict:
-    """Give the verdict on a page that is not kept."""
+    """Give the verdict on a page without keeping it."""
     plan = Plan(state)
     return _verdict(plan, page.key, page.version(), plan.place(page))
 
 
 def _flags_of(state: State, valid: bool, text: Text) -> int:
-    """Return the flags of the record of a page, without its role. Digests are stored where no text is kept."""
+    """Return the flags of the record of a page, without its role. Digests are stored if no text is kept."""
     digested = state.evidence.kind != "text" or not valid
     return (VALID if valid else 0) | (STR if isinstance(text, str) else 0) | (DIGESTED if digested else 0)
 
@@ -98,7 +98,7 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
     """Compare a page with the last version of its key."""
     last, document = state.last(known), state.document(known)
 
-    def agree() -> bool:  # which may read the text of the document
+    def agree() -> bool:  # a function, because it may read the text of the document
         return state.scope(document) == page.scope
 
     def measure() -> tuple[float, bool]:
@@ -113,7 +113,7 @@ def _compare(state: State, known: int, page: Page) -> VersionComparison:
 
 
 def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> Decision:
-    """Decide on a page that becomes a document at the end of the order. last: version of its key; None: a new key."""
+    """Decide on a page that becomes the last document. last: the last version of its key; None: a new key."""
     place, state, number = plan.place(page), plan.state, plan.state.n
     flags = place.role | _flags_of(state, page.valid, page.text) | (DIGESTED if page.revised else 0)
     version, previous = (page.version(), 0) if last is None else (last.version, last.previous)
@@ -129,7 +129,7 @@ def _decide_document(plan: Plan, page: Page, last: VersionComparison | None) -> 
 
 
 def _decide_sighting(plan: Plan, page: Page, compared: VersionComparison) -> Decision:
-    """Decide on a version that leaves the live document in its place."""
+    """Decide on a version that does not change the place of the live document."""
     version, last, document, previous = compared
     origin = last.origin if isinstance(last, Sighting) else previous
     lexical = version.change == "lexical" and plan.state.evidence.kind == "text"
@@ -151,34 +151,34 @@ def _verdict(plan: Plan, key: Key | None, version: Version, place: LabelPlace) -
 
 
 class Batch:
-    """Pages that are decided on together, one at least.
+    """Pages that are decided together, at least one.
 
     Attributes
     ----------
     changed : bool
-        Whether an error may have left the state or its indexes between two pages.
+        Whether the state or its indexes may be half changed after an error.
     positions : list of int
-        Where the records of the pages are in the log, in their order.
+        The positions in the log of the pages' records, in order.
     measured : list of int
-        How many documents each page was measured against.
+        The number of documents with which each page was compared.
     """
 
     def __init__(self, state: State, pages: Pages) -> None:
         self._state, self._pages, self.changed = state, pages, False
         self.positions: list[int] = []
         self.measured: list[int] = []
-        self._records: list[tuple[int, bytes]] = []  # that wait to be written: numbers of documents, records as bytes
-        self._receipts: list[tuple[int, Receipt]] = []  # of these
+        self._records: list[tuple[int, bytes]] = []  # waiting to be written: numbers of documents, records as bytes
+        self._receipts: list[tuple[int, Receipt]] = []  # the receipts of these records
 
     def decide(self) -> list[Verdict]:
-        """Decide on all pages, in their order, and write what acknowledges them."""
+        """Decide on all pages in order, and write the records that acknowledge them."""
         state, pages = self._state, self._pages
         before = state.evidence.measured
         if len(pages) == 1:
             decision = decide(state, pages[0])
             self.measured = [state.evidence.measured - before]
             decision.record.receipt = self._receipt(0, decision.verdict)
-            position = state.log.append([encode(decision.record)])[0]  # first: half the time of `State.write`
+            position = state.log.append([encode(decision.record)])[0]  # faster: takes half the time of `State.write`
             self.changed, self.positions = True, [position]
             state.apply(decision.record, position, decision.page, decision.features)
             return [decision.verdict]
@@ -199,7 +199,7 @@ class Batch:
         return verdicts
 
     def _decide(self, plan: BatchPlan, i: int, way: int) -> Verdict:
-        """Decide on a page of several."""
+        """Decide on one page of several."""
         state = self._state
         if way == NEW and not plan.promoted:
             return self._add(plan, i, KEPT)
@@ -212,7 +212,7 @@ class Batch:
             decision = _decide_sighting(Plan(state), page, compared) if compared.again else None
         if decision is None:
             plan.apply_run()
-            if plan.again[i]:  # its last version must be in the log
+            if plan.again[i]:  # the last version of its key must be in the log
                 self._write()
             decision = decide(state, page)
         record = decision.record
@@ -237,7 +237,7 @@ class Batch:
         return _verdict(plan, pages.keys[i], version, place)
 
     def _receipt(self, i: int, verdict: Verdict) -> Receipt | None:
-        """Return the receipt of a page with its answer; None where its request has no idempotency key."""
+        """Return the receipt of a page with its answer; None if its request has no idempotency key."""
         receipt = self._pages.receipts[i] if self._pages.receipts else None
         return None if receipt is None else replace(receipt, answer=encode_verdict(verdict))
 

@@ -1,4 +1,4 @@
-"""Evidence: what a store keeps of a document to verify resemblances, compressed; and scores of pages against it."""
+"""Evidence: the compressed data of a document by which a store verifies resemblances; and scores of pages against it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ndcore.store.text_codec import TextCodec
 from ndcore.text.inputs import as_bytes
 from ndcore.text.shingling import Shingling
 
-CACHED = 32 << 20  # bytes of shingle sets that wait to be compared again
-BITMAPS = 512 << 20  # bytes of bitmaps of documents that pages of one template were compared with
-FEW = 16  # documents that are measured, and not sifted first
+CACHED = 32 << 20  # bytes of shingle sets that are cached
+BITMAPS = 512 << 20  # bytes of cached bitmaps of documents, with which pages of one template are compared
+FEW = 16  # so few documents are measured without filtering them first
 PIECE = 64  # documents whose bitmaps are made together
-TOGETHER = 4 << 20  # characters of texts whose shingle sets are made together, about
+TOGETHER = 4 << 20  # about as many characters of texts have their shingle sets made together
 
 
 class Measured(NamedTuple):
-    """Resemblance of a page and a document, containment of the page in it, and of it in the page.
+    """The resemblance of a page and a document, and the containment of the page in it and of it in the page.
 
-    near: whether the resemblance reaches the threshold, and both have `min_shingles` shingles.
+    near: whether the resemblance reaches the threshold and both have at least `min_shingles` shingles.
     """
 
     resemblance: float
@@ -39,16 +39,16 @@ class Measured(NamedTuple):
 
 
 class Evidence:
-    """Packs and unpacks evidence, and measures pages against it.
+    """The evidence of documents: pack and unpack it, and measure pages against it.
 
     Attributes
     ----------
     exact : bool
-        False where measures are estimates.
+        False if measures are estimates.
     bitmaps : NumberedBitmaps
-        Of documents among many that share features with a page (`RecordReader.near`).
+        Bitmaps of documents, made when many share features with a page (`RecordReader.near`).
     measured : int
-        How often a page was measured against a document.
+        The number of times that a page was measured against a document.
     """
 
     def __init__(self, settings: StoreSettings, shingling: Shingling) -> None:
@@ -61,7 +61,7 @@ class Evidence:
         self.codec = TextCodec()
 
     def pack(self, page: Page) -> bytes:
-        """Return the evidence of a page. Text compressed before a compaction is compressed anew: its dictionary is gone."""
+        """Make the evidence of a page. Text compressed before a compaction is recompressed: its dictionary is gone."""
         if page.packed is None:
             page.packed, page.codec = self._pack(page), self.codec
         if page.codec is None or page.codec is self.codec or self.kind != "text":
@@ -70,7 +70,7 @@ class Evidence:
         return self.codec.pack(as_bytes(text), isinstance(text, bytes))
 
     def pack_many(self, pages: Pages) -> None:
-        """Make the evidence of pages, together."""
+        """Make the evidence of several pages at once."""
         if self.kind == "text":
             pages.packed[:], pages.codec = self.codec.pack_many(pages.texts), self.codec
             for text in pages.texts if self.codec.sampling else ():
@@ -89,7 +89,7 @@ class Evidence:
         return struct.pack("<I", page.size) + page.row.astype("<u4").tobytes() if page.valid else b""
 
     def text(self, packed: bytes) -> Text:
-        """Return the text of some evidence. LookupError in stores that keep no text."""
+        """Return the text of some evidence. Raises LookupError in stores that keep no text."""
         if self.kind != "text":
             raise LookupError(f"the store was created with evidence={self.kind!r}, so it keeps no texts; "
                               "make one with evidence='text'")
@@ -108,7 +108,7 @@ class Evidence:
 
     def row(self, packed: bytes) -> AnyArray:
         """Return the signature of some evidence of a store with evidence="sketch"."""
-        if not packed:  # without shingles
+        if not packed:  # a document without shingles
             return np.zeros(self.num_perm, np.uint32)
         if len(packed) != 4 + 4 * self.num_perm:
             raise CorruptFile(f"evidence of {len(packed)} bytes, where a signature of {self.num_perm} minima has "
@@ -120,11 +120,11 @@ class Evidence:
         return max(1, int.from_bytes(packed[:4], "little"))
 
     def hold_bitmap(self, number: int, packed: bytes | None) -> None:
-        """Make the bitmap of a document from its evidence. None: of `cached` evidence."""
+        """Make the bitmap of a document from its evidence (None: it is cached)."""
         self.bitmaps.add(number, self._set(number, packed))
 
     def measure(self, page: Page, number: int, packed: bytes | None) -> Measured:
-        """Measure a page against the evidence of a document; both have shingles. None: of `cached` evidence."""
+        """Measure a page against the evidence of a document (None: it is cached); both have shingles."""
         self.measured += 1
         if self.exact:
             return self._compare(page.shingles, self._set(number, packed))
@@ -139,11 +139,11 @@ class Evidence:
         return self._estimate(page, other.row, other.size)
 
     def is_cached(self, number: int) -> bool:
-        """Tell whether a document can be measured without its evidence."""
+        """Tell whether a document can be measured without reading its evidence."""
         return number in self._sets
 
     def forget(self, number: int | None = None) -> None:
-        """Drop the cached set of a document that left, and its bitmap, or the sets of all."""
+        """Drop the cached set and bitmap of a document that left, or the cached sets of all documents."""
         if number is not None:
             self.bitmaps.discard(number)
         for each in [number] if number is not None else list(self._sets):
@@ -153,8 +153,7 @@ class Evidence:
     def prepare(self, pages: Iterable[Page], documents: Iterable[tuple[int, bytes]]) -> None:
         """Make the shingle sets of pages, and of documents (number, evidence), that will be compared.
 
-        They are made together, with the GIL released. What would take too much memory is left out, and made when it is asked
-        for.
+        They are made together, with the GIL released. Sets beyond the memory limit are made later, when they are needed.
         """
         if not self.exact:
             return
@@ -199,7 +198,7 @@ class Evidence:
         return self._hold(number, self.shingles(packed))
 
     def _hold(self, number: int, members: UInts) -> UInts:
-        """Put the shingle set of a document into the cache."""
+        """Cache the shingle set of a document."""
         if not len(members):
             raise CorruptFile("the evidence of a document has no shingles, and its record says that it has; check the store")
         self._sets[number] = members = members.copy()
@@ -210,9 +209,9 @@ class Evidence:
 
 
 def leave_near(bitmaps: NumberedBitmaps, members: UInts, numbers: Ints, hold: Callable[[list[int]], None]) -> Ints:
-    """Return of documents, by number, those that may reach the threshold with a shingle set, by their bitmaps (bitmaps.h).
+    """Filter documents to the ones that may reach the threshold with a shingle set, by their bitmaps (bitmaps.h).
 
-    hold: makes the bitmaps of documents, which it is asked for once. O(documents).
+    hold: makes the missing bitmaps of documents, in one call. O(documents).
     """
     answers = bitmaps.near(members, numbers)
     unknown = np.flatnonzero(answers == UNKNOWN)

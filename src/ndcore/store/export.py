@@ -1,4 +1,4 @@
-"""The pages of a store as Parquet files, for engines that take tables: the key, the last text of each, and its digest."""
+"""Export the pages of a store as Parquet files for other engines: the key, the last text of each, and its digest."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ndcore.storage.staging import new_directory
 from ndcore.store.verdict import Key
 from ndcore.text.inputs import as_bytes
 
-ROW_GROUP = 1 << 18  # bytes of texts, about: a reader of one text reads its row group
-PAGES = 512  # of a row group, at most
-GROUPS = 1024  # of a file
+ROW_GROUP = 1 << 18  # about as many bytes of text in a row group, all of which a reader of one text must read
+PAGES = 512  # most pages of a row group
+GROUPS = 1024  # row groups of a file
 
 
 def write_pages(
     pages: Iterator[tuple[Key, Text, bytes]], path: Path, name: str | None, total: int, report: Progress
 ) -> int:
-    """Write pages to a directory, and return their number; see `Store.export`. Holds a row group in memory."""
+    """Write pages to a directory, and return their number; see `Store.export`. Memory: one row group."""
     parquet = imported("pyarrow.parquet", "Store.export")
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name is {name!r:.80} of type {type(name).__name__}; it must be a str")
@@ -41,7 +41,7 @@ def write_pages(
 
 
 def _make_batches(pages: Iterator[tuple[Key, Text, bytes]], name: str | None) -> Iterator[Any]:
-    """Make the record batches of pages, one for each row group; without pages an empty one."""
+    """Make the record batches of pages, one for each row group; without pages, an empty one."""
     pa = imported("pyarrow", "Store.export")
     types, kind = {str: pa.string(), int: pa.int64(), bytes: pa.binary()}, None
     for keys, texts, digests in _cut(pages):
@@ -60,7 +60,7 @@ def _make_batches(pages: Iterator[tuple[Key, Text, bytes]], name: str | None) ->
 
 
 def _cut(pages: Iterator[tuple[Key, Text, bytes]]) -> Iterator[tuple[list[Key], list[bytes], list[bytes]]]:
-    """Cut pages into the keys, texts and digests of row groups; at least one, which may be empty."""
+    """Split pages into the keys, texts and digests of row groups; at least one, which may be empty."""
     keys, texts, digests, size = list[Key](), list[bytes](), list[bytes](), 0
     for key, text, digest in pages:
         data = as_bytes(text)

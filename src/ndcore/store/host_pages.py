@@ -1,4 +1,4 @@
-"""The pages of one host in a store: found, copied to a store of their own, and forgotten, when the host moves elsewhere."""
+"""Find the pages of one host in a store, copy them to a separate store, and remove them, when the host moves elsewhere."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ndcore.store.keys import host_of
 from ndcore.store.manifest import Manifest, is_store
 from ndcore.store.store import READ, Store
 
-MOST_FILES = 100_000  # of a store in an archive
+MOST_FILES = 100_000  # most files of a store in an archive
 
 
 class HostScan:
-    """Reads the hosts of all pages of a store with scope="host" once, and later the hosts of pages that have come since.
+    """A scan of the hosts of all pages of a store with scope="host"; later calls read only the pages added since.
 
     Parameters
     ----------
     store : Store
     see : callable
-        Gets the number and the host of each live document, in their order.
+        Called with the number and the host of each live document, in order.
     begin : callable
-        Called where a compaction changed the numbers; all documents are seen again then.
+        Called if a compaction has changed the numbers; then all documents are seen again.
 
     Notes
     -----
@@ -38,7 +38,7 @@ class HostScan:
         self._read = 0  # documents
 
     def read(self) -> None:
-        """Read the documents that came since the last call. Others may use the store meanwhile."""
+        """Read the documents added since the last call. Other threads can use the store meanwhile."""
         directory = self._store._directory
         while True:
             with directory.lock, directory.trusting():
@@ -53,7 +53,7 @@ class HostScan:
                 self._read = end
                 if end == state.n:
                     return
-            time.sleep(0.001)  # pages that wait are decided on
+            time.sleep(0.001)  # lets waiting pages be decided
 
 
 class JoiningHosts:
@@ -63,7 +63,7 @@ class JoiningHosts:
     ----------
     store : Store
     outweighs : callable
-        Tells whether that is so for a host.
+        Tells whether a host hashes to the joining shard.
     """
 
     def __init__(self, store: Store, outweighs: Callable[[str], bool]) -> None:
@@ -76,7 +76,7 @@ class JoiningHosts:
             self._hosts[host] = self._outweighs(host)
 
     def find(self) -> list[str]:
-        """Return the hosts. Documents read by an earlier call are not read again."""
+        """Return the hosts. Documents that an earlier call has read are not read again."""
         self._scan.read()
         return [host for host, outweighs in self._hosts.items() if outweighs]
 
@@ -88,7 +88,7 @@ class HostPages:
     ----------
     store : Store
     host : str
-        As `host_of` writes it.
+        The host, in the form of `host_of`.
     """
 
     def __init__(self, store: Store, host: str) -> None:
@@ -101,13 +101,13 @@ class HostPages:
             self._numbers.append(number)
 
     def find(self) -> list[int]:
-        """Return the numbers of its live documents, in order. Documents read by an earlier call are not read again."""
+        """Return the numbers of its live documents, in order. Documents that an earlier call has read are not read again."""
         self._scan.read()
         live = self.store._directory.state.live
         return [number for number in self._numbers if number in live]
 
     def copy(self, place: Path) -> int:
-        """Copy them, with their versions, to a new store with the same settings, and return how many there are.
+        """Copy the pages, with their versions, to a new store with the same settings, and return their number.
 
         place: a path that does not exist.
         """
@@ -118,34 +118,34 @@ class HostPages:
             return copy._take(self.store, self.find())
 
     def forget(self) -> int:
-        """Forget them, and return how many there were.
+        """Remove the pages, and return their number.
 
-        The last ones go first, so that no representative goes before its cluster.
+        The last pages are removed first, so that no representative is removed before its cluster.
         """
         numbers = self.find()
         for end in range(len(numbers), 0, -READ):
             with self.store._lock:
                 self.store._remove(numbers[max(0, end - READ) : end], expired=False)
-            time.sleep(0.001)  # pages that wait are decided on
+            time.sleep(0.001)  # lets waiting pages be decided
         self.store.flush()
         return len(numbers)
 
 
 def take_host(pages: HostPages, archive: Path, place: Path) -> int:
-    """Keep the pages of a host that an archive holds (`pack`), in place of those that are there, and return how many.
+    """Replace the pages of a host by the pages in an archive (see `pack`), and return their number.
 
     Parameters
     ----------
     pages : HostPages
-        Of the host, in the store that takes them.
+        The pages of the host in the receiving store.
     archive : Path
     place : Path
-        Where the archive is unpacked; does not exist.
+        The directory for unpacking the archive, which must not exist.
 
     Raises
     ------
     ValueError
-        The archive holds something else, or the settings differ. Nothing is kept then.
+        The archive holds something else, or the settings differ; then nothing is kept.
     """
     unpack(archive, place)
     if not is_store(place):
@@ -156,12 +156,12 @@ def take_host(pages: HostPages, archive: Path, place: Path) -> int:
         if len(arrived) < len(other):
             raise ValueError(f"{len(other) - len(arrived)} of the {len(other)} pages in the archive are not of the host "
                              f"{pages.host!r}")
-        pages.forget()  # what a try that ended early left
+        pages.forget()  # what an interrupted attempt left
         return pages.store._take(other, arrived)
 
 
 def pack(place: Path, archive: Path) -> None:
-    """Write the files of a closed store into an archive of the format tar."""
+    """Write the files of a closed store to a tar archive."""
     with tarfile.open(archive, "w") as packed:
         for path in sorted(place.rglob("*")):
             if path.is_file():
@@ -169,7 +169,7 @@ def pack(place: Path, archive: Path) -> None:
 
 
 def unpack(archive: Path, place: Path) -> None:
-    """Write the files of an archive into a new directory. ValueError where it has anything but files with plain names."""
+    """Write the files of an archive to a new directory. Raises ValueError unless all are files with plain names."""
     place.mkdir()
     try:
         with tarfile.open(archive, "r:") as packed:

@@ -1,4 +1,4 @@
-"""An index that grows: which documents share values, in a log-structured merge of immutable segments."""
+"""A growing index of the documents that share values: a log-structured merge tree of immutable segments."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from ndcore.store.levels import Bits, Full, Levels, sweep
 from ndcore.store.segments import Generation
 
 RECENT = 1 << 16  # documents in memory before they become a segment
-SINGLE_BITS, SHARED_BITS = 32, 20  # of a value, where one is enough for a candidate, and where several must agree
-FIRST, SMALLEST = 1 << 10, 16  # for which the first table has room: of a writer, and of an index in memory only
+SINGLE_BITS, SHARED_BITS = 32, 20  # bits of a value if one value makes a candidate, and if several must agree
+FIRST, SMALLEST = 1 << 10, 16  # documents for which the first table has room, for a writer and for an index in memory
 
 
 class GrowingIndex:
-    """Finds the documents that share at least `need` of their values with a row of values, one value for each group.
+    """An index that finds the documents sharing at least `need` values with a row of values, one value for each group.
 
-    Values are compared by the leading bits of a keyed hash. So a search may return a document that does not share as many
-    values, with a probability of about 2^-20 for each pair of values (2^-32 if made with need = 1); it misses none.
+    Values are compared by the leading bits of a keyed hash. So a search may return a document that shares fewer values,
+    with a probability of about 2^-20 for each pair of values (2^-32 if made with need = 1); it never misses one.
 
-    Documents that were added last are in memory. They become an immutable segment in the background, and segments are merged
-    so that each has at least twice the documents of all after it: some log₃(documents / 65536) + 1 segments.
-    One thread adds; any number of threads search meanwhile; other processes open the directory with ``read_only=True``, and
-    what they add stays in their memory. Made by `create`, `open` and `in_memory`.
+    The latest documents are in memory. They become an immutable segment in the background, and segments are merged so that
+    each has at least twice the documents of all later ones: about log₃(documents / 65536) + 1 segments.
+    One thread adds documents while any number of threads search. Other processes can open the directory with
+    ``read_only=True``; documents that they add stay in their memory. Made by `create`, `open` and `in_memory`.
 
     Attributes
     ----------
     groups : int
         Values of a document.
     covered : int
-        What is on disk: the last `covered` that was given to `add` before a table was written or `flush` was called. After a
-        crash, add again what came later.
+        The mark up to which everything is on disk: the last `covered` that was given to `add` before a table was written or
+        `flush` was called. After a crash, add later documents again.
     mend : function, or None
-        Adds all documents anew to this index, which has become empty because a file is damaged, and returns a bitmap of
-        them. The call that met the damage is then answered. None: it raises CorruptFile.
+        Adds all documents again to this index after it was emptied because a file was damaged, and returns a bitmap of
+        them. Then the call that found the damage is answered. None: that call raises CorruptFile.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class GrowingIndex:
 
     def _begin(self, state: Generation) -> None:
         """Open the segments of a generation."""
-        self._state, self._covered = state, state.covered  # covered: of what was added
+        self._state, self._covered = state, state.covered  # covered: the mark of the documents added
         self._levels = None if self._directory is None else Levels(self._directory, self._name, state, self._look)
         self._lock: AbstractContextManager[Any] = nullcontext() if self._levels is None else self._levels.lock
         size = SMALLEST if self._read_only else FIRST
@@ -73,11 +73,11 @@ class GrowingIndex:
     def create(
         cls, directory: AnyPath, groups: int, *, need: int = 1, name: str = "index", recent: int = RECENT
     ) -> GrowingIndex:
-        """Make an empty index in a directory that exists; an index of this name there is replaced.
+        """Make an empty index in an existing directory, replacing an index of the same name.
 
-        groups: values of a document, at most 4096; need: the lowest of searches, which decides how many bits of a value are
-        kept, since from 2 on chance matches of a single value do no harm; recent: documents in memory before they become a
-        segment, each of 20 to 36 bytes for each group.
+        groups: values of a document, at most 4096; need: the smallest `need` of searches, which determines how many bits of
+        a value are kept: from 2 on, chance matches of a single value are harmless; recent: documents in memory before they
+        become a segment, at 20 to 36 bytes for each group of each document.
         """
         place, state = Path(directory), _first(groups, need)
         _replace(place, name, state)
@@ -87,7 +87,7 @@ class GrowingIndex:
     def open(cls, directory: AnyPath, *, name: str = "index", read_only: bool = False, recent: int = RECENT) -> GrowingIndex:
         """Open an index, to add to it or only to search it.
 
-        Raises FileNotFoundError if there is none, CorruptFile if a file is damaged or missing: make the index again.
+        Raises FileNotFoundError if there is none, CorruptFile if a file is damaged or missing: then rebuild the index.
         """
         while True:
             state = files.read_generation(Path(directory), name)
@@ -103,7 +103,7 @@ class GrowingIndex:
         return cls(None, "", _first(groups, need), True)
 
     def fork(self) -> GrowingIndex:
-        """Return an index in memory that also finds the documents of this one, which must not change meanwhile."""
+        """Make an index in memory that also finds the documents of this one, which must not change while it is used."""
         return GrowingIndex(None, "", replace(self._state, segments=()), True, below=self)
 
     def __enter__(self) -> GrowingIndex:
@@ -124,12 +124,12 @@ class GrowingIndex:
 
     @property
     def covered(self) -> int:
-        """What is on disk, as given to `add`."""
+        """The mark up to which everything is on disk, as given to `add`."""
         return 0 if self._levels is None else self._levels.state.covered
 
     @property
     def backlog(self) -> int:
-        """How many tables wait to become segments, and how many segments wait to be merged or are being merged."""
+        """The number of tables that wait to become segments, and of segments that wait to be merged or are being merged."""
         return 0 if self._levels is None else self._levels.backlog
 
     def stats(self) -> dict[str, Any]:
@@ -146,12 +146,12 @@ class GrowingIndex:
     def search(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> Ints:
         """Find the documents that share at least `need` of their values, ascending.
 
-        values: uint64 (groups,); wanted: a bitmap of the documents to find: document d is bit d mod 8 of byte d / 8; those
-        behind its end are not wanted. None: all. Raises CorruptFile where a file turns out to be damaged, and nothing mends
-        it.
+        values: uint64 (groups,); wanted: a bitmap of the documents to find, in which document d is bit d mod 8 of byte d /
+        8, and documents beyond its end are not wanted; None: all. Raises CorruptFile if a file turns out to be damaged and
+        there is no `mend`.
 
-        O(groups · segments), and O(1) for each document that has one of the values. Nothing is left out: a value that 10
-        million documents have is read in pieces, between which Ctrl-C is heard.
+        O(groups · segments), and O(1) for each document that has one of the values. No result is left out: the list of a
+        value that 10 million documents have is read in pieces, and Ctrl-C works between them.
         """
         try:
             documents = self._view.search(values, need, wanted)
@@ -163,7 +163,7 @@ class GrowingIndex:
         return np.unique(np.concatenate([documents, self._below.search(values, need, wanted)]))
 
     def search_many(self, values: UInts, need: int = 1, wanted: Bits | None = None) -> tuple[Ints, Ints]:
-        """Find for each row of values what `search` finds: (offsets, documents), int64.
+        """Search for each row of values, like `search`; return (offsets, documents), int64.
 
         Those of row i, ascending, are documents[offsets[i]:offsets[i + 1]].
         """
@@ -179,11 +179,11 @@ class GrowingIndex:
     # ---- adding
 
     def add(self, documents: Ints, values: UInts, covered: int | None = None) -> None:
-        """Add documents. One that is added again, with other values, is found by both; with the same ones it counts twice.
+        """Add documents. A document added again is found by its old and new values; the same values count twice.
 
-        documents: numbers from 0 on, usually ascending, as a segment has a range of 2^27 at most; values: uint64 rows;
-        covered: a mark of the caller for all that was added up to here, one more than the last document by default. Raises
-        OSError if tables could not be written; the documents before the first that found no room are added then.
+        documents: numbers from 0 on, usually ascending, because a segment has a range of at most 2^27; values: uint64 rows;
+        covered: the caller's mark for everything added so far, by default one more than the last document. Raises OSError
+        if tables could not be written; then the documents before the first one without room are added.
         """
         documents, values = np.ascontiguousarray(documents, np.int64), np.ascontiguousarray(values, np.uint64)
         if values.shape != (len(documents), self.groups):
@@ -200,13 +200,13 @@ class GrowingIndex:
                     at = end
                 if covered is not None:
                     self._covered = covered
-        except CorruptFile as error:  # a merge in the background met it
+        except CorruptFile as error:  # found by a merge in the background
             known = np.unpackbits(self._make_again(error), bitorder="little", count=int(documents.max()) + 1)
             missing = known[documents] == 0
             self.add(documents[missing], values[missing], covered)
 
     def _make_room(self) -> None:
-        """Let the last table grow or become a segment, or begin another table. The lock is held."""
+        """Grow the last table, or queue it to become a segment and begin another. The lock is held."""
         last = self._tables[-1]
         if len(last) == last.capacity < self._limit:
             self._tables[-1] = last.grown(min(4 * last.capacity, self._limit))
@@ -238,9 +238,9 @@ class GrowingIndex:
                               (*(each.table for each in full), *self._tables))
 
     def flush(self) -> None:
-        """Write what is in memory as a segment: when this returns, `covered` is what was given last, and on disk.
+        """Write the documents in memory as a segment; then `covered` is the last mark that was given to `add`.
 
-        Raises OSError if the disk is full: nothing is lost, and the next call tries again. Readers write nothing.
+        Raises OSError if the disk is full; nothing is lost, and the next call tries again. Readers write nothing.
         """
         if self._levels is None or self._read_only:
             return
@@ -256,7 +256,7 @@ class GrowingIndex:
     # ---- damage
 
     def check(self) -> list[str]:
-        """Verify the checksums of all files and read all lists; return what is wrong, and rebuild the index then."""
+        """Verify all checksums and read all lists; return the problems, and rebuild the index if there are any."""
         problems = [] if self._levels is None else self._levels.check(self.groups)
         if problems and self.mend is not None:
             self._make_again(CorruptFile(problems[0]))
@@ -280,13 +280,13 @@ class GrowingIndex:
 
 
 def _first(groups: int, need: int) -> Generation:
-    """Return the state of an empty index."""
+    """Make the state of an empty index."""
     value_bits = SINGLE_BITS if checked_int("need", need, 1) == 1 else SHARED_BITS
     return Generation(1, checked_int("groups", groups, 1, 4096), value_bits, os.urandom(_postings.KEY_BYTES), 0, 0, ())
 
 
 def _replace(place: Path, name: str, state: Generation) -> None:
-    """Write an empty index in the place of another."""
+    """Replace an index by an empty one."""
     (place / f"{name}.index").unlink(missing_ok=True)
     sweep(files.left_over(place, name, None))
     files.write_generation(place, name, state)

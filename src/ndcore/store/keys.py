@@ -1,4 +1,4 @@
-"""Keys of documents: as bytes, as 64-bit hashes, normalised URLs, and their hosts."""
+"""Convert keys of documents to bytes, 64-bit hashes and JSON; normalise URLs, and find their hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 1 << 20  # bytes of a key
 
 
 def encode_key(key: Key) -> bytes:
-    """Encode a key as bytes: a letter for its type, then its content; a str as UTF-8 with surrogatepass.
+    """Encode a key as bytes: a letter for its type, then its content; a str is UTF-8 with surrogatepass.
 
     Raises TypeError for another type, ValueError for an int outside 64 bits or a key of more than a mebibyte.
     """
@@ -34,7 +34,7 @@ def encode_key(key: Key) -> bytes:
 
 
 def decode_key(name: bytes) -> Key:
-    """Decode a key. ValueError where the bytes are not a key."""
+    """Decode a key. Raises ValueError if the bytes are not a key."""
     if name[:1] == b"s":
         return name[1:].decode("utf-8", "surrogatepass")
     if name[:1] == b"b":
@@ -45,12 +45,12 @@ def decode_key(name: bytes) -> Key:
 
 
 def key_as_json(key: Key) -> Any:
-    """Return a key as a value of JSON: a str, an int, or bytes in hexadecimal."""
+    """Convert a key to a value of JSON: a str, an int, or bytes in hexadecimal."""
     return {"bytes": key.hex()} if isinstance(key, bytes) else key
 
 
 def key_of_json(value: Any) -> Key:
-    """Read a key from a value of JSON. ValueError where it is not a key."""
+    """Read a key from a value of JSON. Raises ValueError if it is not a key."""
     if isinstance(value, dict) and list(value) == ["bytes"] and isinstance(value["bytes"], str):
         return bytes.fromhex(value["bytes"])
     if isinstance(value, str) or is_int(value):
@@ -64,7 +64,7 @@ def hash_key(name: bytes, secret: bytes) -> int:
 
 
 def normalise_url(key: Key) -> Key:
-    """Return a URL in the normal form of w3lib: sorted parameters, no fragment, the usual escapes."""
+    """Convert a URL to the normal form of w3lib: sorted parameters, no fragment, the usual escapes."""
     canonicalize = imported("w3lib.url", "a store with keys='url'").canonicalize_url
     if not isinstance(key, str):
         raise TypeError(f"the key {key!r:.80} is of type {type(key).__name__}; with keys='url' a key is a str")
@@ -75,7 +75,7 @@ def normalise_url(key: Key) -> Key:
 
 
 def host_of(key: Key) -> str:
-    """Return the host of a URL in lower case, empty where there is none.
+    """Return the host of a URL in lower case, or an empty string.
 
     Raises TypeError unless the key is a str.
     """

@@ -1,10 +1,9 @@
 """Maintain star clusters exactly when documents are removed.
 
 A document depends only on earlier ones: on its class, and on the kept documents that it resembles. So the documents that a
-removal may change are gone through in ascending order. Each is compared again with the kept documents before it. Where it
-becomes kept, or no longer is, the later documents that depend on it follow. The cost is a search and a few comparisons for
-each document that is gone through: the members of the cluster whose representative left, and the documents that resemble one
-which becomes kept.
+removal may change are visited in ascending order, and each is compared again with the kept documents before it. If its kept
+status changes, the later documents that depend on it are visited, too. The cost is a search and a few comparisons for each
+visited document: the members of the cluster whose representative left, and the documents that resemble a newly kept one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ WHOLE = Measured(1.0, 1.0, 1.0, True)
 
 
 class LabelPlace(NamedTuple):
-    """The place of a page: its representative, by number (None: itself), its role, and its scores."""
+    """The place of a page: the number of its representative (None: itself), its role, and its scores."""
 
     label: int | None
     role: int
@@ -40,15 +39,15 @@ KEPT = LabelPlace(None, LEADER | VARIANT, "kept", None, None)
 
 
 class Plan:
-    """A plan of the state after some documents have left. It changes nothing; `changes` has what to apply.
+    """A plan of the state after some documents have left. It does not change the state; `changes` has the changes to apply.
 
     Attributes
     ----------
     removed : set of int
     labels, roles : dict
-        Of documents whose label or role differs from the state.
+        New labels and roles, by document number, that differ from the state.
     features : dict
-        Of documents that were compared again.
+        Features of the documents that were compared again.
     """
 
     def __init__(self, state: State, removed: Iterable[int] = ()) -> None:
@@ -56,7 +55,7 @@ class Plan:
         self.labels: dict[int, int] = {}
         self.roles: dict[int, int] = {}
         self.features: dict[int, UInts] = {}
-        self._kept: dict[int, bool] = {}  # where it changes
+        self._kept: dict[int, bool] = {}  # whether documents are kept, where that changes
         self._promoted: dict[int, Document] = {}
         self._heap: list[int] = []
         self._queued: set[int] = set()
@@ -82,7 +81,7 @@ class Plan:
         return self.state.role(number) if role is None else role
 
     def place(self, page: Page) -> LabelPlace:
-        """Find the place of a page that comes after all documents of the plan."""
+        """Find the place of a page that is added after all documents of the plan."""
         leader = self.leader(page)
         if leader is None:
             best = self.best(page) if page.valid else None
@@ -97,7 +96,7 @@ class Plan:
         return LabelPlace(label, role, "identical" if equal == number else "lexical", equal, WHOLE if page.valid else None)
 
     def place_of(self, document: Document, page: Page) -> LabelPlace:
-        """Return the place of a live document; the page has its tokens."""
+        """Return the place of a live document; `page` has its tokens."""
         state, number = self.state, document.number
         label, role, equal = self.label(number), self.role(number), None
         if not role & VARIANT:
@@ -130,7 +129,7 @@ class Plan:
         return next((number for number, _ in self.of_class(VARIES, page, page.scope)), None)
 
     def of_class(self, kind: int, like: Page | Document, scope: int) -> list[tuple[int, Document]]:
-        """Find documents as `State.of_class` does, as they will be after the plan; ascending."""
+        """Find documents like `State.of_class`, but in the state after the plan; ascending."""
         records = dict(self.state.of_class(kind, like, scope, self.removed.__contains__))
         for number, record in self._promoted.items():
             if kind == COPIES or record.valid != like.valid or self.state.scope(record) != scope:
@@ -142,7 +141,7 @@ class Plan:
         return sorted(records.items(), key=lambda item: item[0])
 
     def best(self, page: Page, before: int | None = None) -> tuple[int, Measured] | None:
-        """Find the kept document that a page is near to and resembles most; the first of several."""
+        """Find the near kept document that a page resembles most; ties go to the first."""
         best = None
         for number in self._find_kept_near(page):
             if before is not None and number >= before:
@@ -153,15 +152,15 @@ class Plan:
         return best
 
     def near(self, page: Page, number: int) -> Measured | None:
-        """Measure a page against a document; None unless both are near and in one scope.
+        """Measure a page against a document; None unless both are near and in the same scope.
 
-        The features of two scopes are the same by chance only. Then the texts decide, or the hosts.
+        Features of two scopes can be equal only by chance. Then the texts, or the hosts, decide.
         """
         measured = self.score(page, number)
         return measured if measured.near and (not page.scope or self.scope_of(number) == page.scope) else None
 
     def score(self, page: Page, number: int) -> Measured:
-        """Measure a page against a document; both have shingles."""
+        """Score a page against a document; both have shingles."""
         evidence = self.state.evidence
         return evidence.measure(page, number, None if evidence.is_cached(number) else self.state.document(number).evidence)
 
@@ -189,7 +188,7 @@ class Plan:
             self._compare_again(heapq.heappop(self._heap))
 
     def _pass_on_bytes(self, gone: Document) -> None:
-        """Make the first remaining copy a variant, in place of a document that leaves."""
+        """Make the first remaining copy a variant in place of a document that leaves."""
         def passed(number: int) -> bool:
             return number in self.removed or self.role(number) != 0
 
@@ -216,7 +215,7 @@ class Plan:
             heapq.heappush(self._heap, number)
 
     def _queue_members(self, number: int) -> None:
-        """Queue the leaders in the cluster of a document, as it is in the state."""
+        """Queue the leaders in the cluster of a document, in the present state."""
         for member in self.state.columns.members(number):
             if member != number and member not in self.removed and self.role(member) & LEADER:
                 self._queue(member)
@@ -244,7 +243,7 @@ class Plan:
                 self._queue(other)
 
     def _class_of(self, number: int, page: Page) -> set[int]:
-        """Return the numbers of a leader and of the documents that follow it."""
+        """Return the numbers of a leader and of the other documents of its class."""
         scope, members = page.scope, {number}
         variants = self.of_class(FOLLOWS, page, scope) if page.valid else []
         likes: list[Page | Document] = [page, *(record for _, record in variants)]

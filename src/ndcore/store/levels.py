@@ -1,4 +1,4 @@
-"""Segments of an index that are written and merged in the background, and their generations."""
+"""Write and merge the segments of an index in the background, and record their generations."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
 from ndcore.store.segments import Generation, Packed, SegmentFile
 
-WAITING = 4  # full tables, until more of them wait for the disk
-RATIO = 2  # a segment has at least this number of documents for each one in the segments after it, or they are merged
-SMALL = 1 << 20  # documents up to which a merge does not wait for a larger one; more during a merge of 8 times as many
-SPARE = 2  # free bytes of the disk for each that a merge in the background writes
+WAITING = 4  # most full tables that wait for the disk
+RATIO = 2  # segments are merged until each has at least this multiple of the documents of all later ones
+SMALL = 1 << 20  # a merge of no more documents, or of an eighth of a running merge's, does not wait for it
+SPARE = 2  # free bytes on the disk that a background merge needs for each byte it writes
 
-TABLES, SMALL_MERGES, MERGES = range(3)  # what a thread does
+TABLES, SMALL_MERGES, MERGES = range(3)  # the jobs of threads
 
 Bits = NDArray[np.uint8]
 
 
 class Full(NamedTuple):
-    """A table that waits to become a segment, and the value of `covered` from then on."""
+    """A table that waits to become a segment, and the value of `covered` once it is one."""
 
     table: Recent
     covered: int
@@ -48,19 +48,19 @@ class OpenSegment(NamedTuple):
 class Levels:
     """The segments of an index, the largest first.
 
-    A full table becomes a small segment; segments are merged so that each has at least twice the documents of all after it.
-    Up to three threads run while there is work: one writes tables, one merges small segments, so that there are few of
-    them during the long merges of the third.
+    A full table becomes a small segment; segments are merged so that each has at least twice the documents of all later
+    ones. Up to three threads run while there is work: one writes tables, one merges small segments, so that they stay few
+    during the long merges of the third.
 
     Attributes
     ----------
     lock : threading.Condition
         Held while attributes change.
     state : Generation
-        What is on disk.
+        The generation on disk.
     opened : tuple of OpenSegment
     full : tuple of Full
-        Tables that wait, the oldest first.
+        Waiting tables, the oldest first.
     """
 
     def __init__(self, directory: Path, name: str, state: Generation, changed: Callable[[], None]) -> None:
@@ -69,15 +69,15 @@ class Levels:
         self.opened = tuple(OpenSegment(s, files.open_segment(directory, name, state, s)) for s in state.segments)
         self.full: tuple[Full, ...] = ()
         self.lock, self._publishing = threading.Condition(), threading.Lock()
-        self._busy: set[int] = set()  # numbers of segments that are merged
-        self._running: set[int] = set()  # threads, by what they do
+        self._busy: set[int] = set()  # numbers of segments that are being merged
+        self._running: set[int] = set()  # running threads, by their job
         self._numbers = itertools.count(state.next_segment)
         self._error: BaseException | None = None
         self._stop = Stop()
 
     @property
     def backlog(self) -> int:
-        """How many tables wait for the disk, and how many segments wait to be merged or are being merged."""
+        """The number of tables that wait for the disk, and of segments that wait to be merged or are being merged."""
         with self.lock:
             free = self._free()
             first = plan_merge([s.file for s in free])
@@ -88,7 +88,7 @@ class Levels:
         return CorruptFile(f"{self.path}: {reason}; make the index again")
 
     def check(self, groups: int) -> list[str]:
-        """Verify all checksums, and read all lists; return what is wrong.
+        """Verify all checksums, and read all lists; return the problems found.
 
         A segment that was merged meanwhile is skipped, since its files may be deleted; its successor is read.
         """
@@ -108,10 +108,10 @@ class Levels:
             problems += wrong if opened in self.opened else []
         return problems
 
-    # ---- what the owner asks for; it holds the lock for `put` and `start`
+    # ---- calls of the owner, who holds the lock for `put` and `start`
 
     def put(self, full: Full) -> None:
-        """Add a full table; wait while there are too many."""
+        """Add a full table; wait while too many wait already."""
         while len(self.full) >= WAITING:
             self._raise_error()
             self.start()
@@ -119,7 +119,7 @@ class Levels:
         self.full += (full,)
 
     def flush(self, covered: int) -> None:
-        """Wait until all tables are on disk. OSError: they are not; the next call tries again."""
+        """Wait until all tables are on disk. Raises OSError if that failed; the next call tries again."""
         with self.lock:
             if isinstance(self._error, OSError):
                 self._error = None
@@ -142,7 +142,7 @@ class Levels:
             self.full = ()
             self._busy.update(s.file.number for s in self.opened)  # no new merges
             self.lock.wait_for(lambda: not self._running)
-            self.changed = lambda: None  # the owner and its mapped files are freed as soon as nobody has them
+            self.changed = lambda: None  # drops the reference to the owner, so that its mapped files can be freed
 
     def _raise_error(self) -> None:
         """Raise an error of a background thread, once. The lock is held."""
@@ -160,7 +160,7 @@ class Levels:
                 threading.Thread(target=self._work, args=(kind,), name="ndcore index", daemon=True).start()
 
     def _work(self, kind: int) -> None:
-        """Run jobs until none is left, or one fails."""
+        """Run jobs until none is left or one fails."""
         while True:
             with self.lock:
                 job = self._next_job(kind)
@@ -194,7 +194,7 @@ class Levels:
             self._merge(job)
 
     def _next_job(self, kind: int) -> Full | tuple[OpenSegment, ...] | None:
-        """Choose a table to write or segments to merge, or nothing. The lock is held."""
+        """Choose a table to write or segments to merge, or None. The lock is held."""
         if kind == TABLES:
             return self.full[0] if self.full else None
         free = self._free()
@@ -205,11 +205,11 @@ class Levels:
             return None
         need = sum(s.lists.nbytes for s in free[first:])
         if shutil.disk_usage(self.directory).free < SPARE * need:
-            return None  # a merge would fill the disk, which others write to
+            return None  # the merge would fill the disk
         return free[first:]
 
     def _free(self) -> tuple[OpenSegment, ...]:
-        """Return the segments behind the last one that is being merged. The lock is held."""
+        """Return the segments after the last one that is being merged. The lock is held."""
         return tuple(itertools.takewhile(lambda s: s.file.number not in self._busy, reversed(self.opened)))[::-1]
 
     def _write_table(self, full: Full) -> None:
@@ -239,7 +239,7 @@ class Levels:
 
     def _publish(self, put: OpenSegment | None = None, take: tuple[OpenSegment, ...] = (), full: Full | None = None,
                  covered: int | None = None) -> None:
-        """Put a segment in the place of others, or of a table: on disk first, then for searches."""
+        """Replace segments or a table by a segment: first on disk, then for searches."""
         with self._publishing:
             gone = {s.file.number for s in take}
             place = next((i for i, s in enumerate(self.opened) if s.file.number in gone), len(self.opened))
@@ -264,7 +264,7 @@ class Levels:
 def plan_merge(segments: list[SegmentFile], most: int | None = None) -> int | None:
     """Return the first segment of the run to merge, which ends with the last segment, or None.
 
-    It is the longest run whose first segment has too few documents. most: documents of the run.
+    It is the longest run whose first segment has too few documents. most: the largest number of documents in the run.
     """
     for first in range(len(segments) - 1):
         run = segments[first:]
@@ -281,7 +281,7 @@ def _span(run: list[SegmentFile]) -> int:
 
 
 def sweep(paths: list[Path]) -> None:
-    """Delete files that no generation names; some systems refuse this while another process has them open."""
+    """Delete files that no generation names; some systems refuse this while another process has a file open."""
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink()

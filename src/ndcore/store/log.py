@@ -1,8 +1,7 @@
-"""The log of a store: checksummed payloads, appended to numbered files of 1 GiB. All other files follow from it.
+"""The log of a store: checksummed payloads, appended to numbered files of 1 GiB. All other files are derived from it.
 
-An append is one write and, when it must be on disk, one fdatasync, and a mark behind it that says so (`log_files`). Files
-are never changed except at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed
-write.
+An append is one write and, if it must be durable, one fdatasync followed by a mark that records it (`log_files`). Files
+change only at their end: a writer that opens the log cuts off what a crash left there, and undoes a failed write.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ from ndcore.store.log_files import (
     tag_in,
 )
 
-ROTATE = 1 << 30  # a file that would grow beyond is followed by a new one
+ROTATE = 1 << 30  # a file that would grow beyond this size is followed by a new one
 JOINED = 16 << 20  # appends up to this size are one write
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 class Log:
-    """An append-only log. One writer; readers follow it with `refresh`. Methods may be called by several threads.
+    """An append-only log with one writer; readers follow it with `refresh`. Several threads may call its methods.
 
     Attributes
     ----------
     tag : bytes
-        4 bytes that every frame of this store begins with.
+        4 bytes with which every frame of this store begins.
     cut : int
-        Bytes behind the last valid frame, left by a crash, that were cut off when the log was opened.
+        Number of bytes after the last valid frame, left by a crash, that were cut off when the log was opened.
     missing : list of str
         Names of missing files.
     """
@@ -58,7 +57,7 @@ class Log:
         self._files = LogFiles(directory, tag)
         self._numbers: list[int] = []
         self.missing: list[str] = []
-        self._offset = 0  # where the next frame goes, in the last file
+        self._offset = 0  # offset of the next frame in the last file
         self._synced = -1  # all payloads before this position are on disk
         self._marked = True  # nothing was appended since the last mark
         self._broken: str | None = None
@@ -67,7 +66,7 @@ class Log:
 
     @classmethod
     def create(cls, directory: AnyPath, tag: bytes) -> Log:
-        """Make a new log in a directory that is new or empty. Both are on disk when this returns.
+        """Make a new log in a new or empty directory, and sync both.
 
         tag: 4 random bytes, the same in every log of a store.
         """
@@ -86,15 +85,15 @@ class Log:
 
     @classmethod
     def open(cls, directory: AnyPath, *, tag: bytes | None = None, read_only: bool = False, start: int = 0) -> Log:
-        """Open a log. A writer cuts off what a crash left behind the last valid frame; a reader changes nothing.
+        """Open a log. A writer cuts off what a crash left after the last valid frame; a reader changes nothing.
 
-        tag: of the store; None: the tag of the first file whose first bytes are sound; start: the known end of a frame,
+        tag: the tag of the store; None: the tag of the first file with an intact head; start: the known end of a frame,
         before which nothing is read.
 
-        Raises FileNotFoundError where there is no log; CorruptFile where no file tells the tag, or one tells another tag, or
-        the number of another file; ValueError where a newer version wrote it.
+        Raises FileNotFoundError if there is no log. Raises CorruptFile if no file has the tag, or one has another tag or the
+        number of another file. Raises ValueError if a newer version wrote it.
 
-        Time: constant where the log was closed. After a crash the last file is read from `start` on, at most 1 GiB. Other
+        Time: constant if the log was closed. After a crash the last file is read from `start` on, at most 1 GiB. Other
         files are not read: see `scan`, and `damage`.
         """
         place = Path(directory)
@@ -126,17 +125,17 @@ class Log:
 
     @property
     def damage(self) -> list[str]:
-        """The damaged parts that were read since the log was opened, by position."""
+        """The damaged parts that were found since the log was opened, by position."""
         return self._files.damage
 
     def damaged_since(self, position: int) -> int:
-        """Count the damaged parts that are known at a position or behind it."""
+        """Count the known damaged parts from a position on."""
         return self._files.damaged_since(position)
 
     def append(self, payloads: Sequence[bytes]) -> list[int]:
         """Write payloads of 1 byte to 1 GiB at the end, all or none, in one write; return their positions, for `read`.
 
-        Raises OSError where the disk is full or failed: the write is undone, and the log can go on.
+        Raises OSError if the disk is full or failed; the write is undone, and the log stays usable.
         """
         for payload in payloads:
             if not 0 < len(payload) <= MOST_PAYLOAD:
@@ -159,9 +158,10 @@ class Log:
         return positions
 
     def sync(self) -> None:
-        """Wait until everything that was appended is on disk: one fdatasync.
+        """Sync everything that was appended to disk, by one fdatasync.
 
-        Raises OSError where the disk failed. The log takes nothing more then, because what the disk holds is unknown.
+        Raises OSError if the disk failed. After that the log accepts no more payloads, because the content of the disk is
+        unknown.
         """
         with self._syncing:
             with self._lock:
@@ -173,18 +173,18 @@ class Log:
                     self._mark()
 
     def seal(self) -> None:
-        """Sync, with the mark too. Called before a file is written that names the end of the log."""
+        """Sync everything including a mark, before a file that refers to the end of the log is written."""
         self.sync()
         _sync_data(self._last().descriptor)
 
     def _mark(self) -> None:
-        """Write a mark: everything before it is on disk. The mark itself is not synced, and is left out on a full disk."""
+        """Write a mark that everything before it is on disk. The mark is not synced, and is omitted if the disk is full."""
         with contextlib.suppress(OSError):
             self._write([frame_header(self.tag, self.end, b"")])
             self._marked, self._synced = True, self.end
 
     def _put_on_disk(self, target: int, file: LogFile) -> None:
-        """Wait until the last file is on disk up to a position."""
+        """Sync the last file up to a position."""
         if target <= self._synced:
             return
         try:
@@ -198,14 +198,14 @@ class Log:
     def read(self, position: int) -> bytes:
         """Read the payload at a position and check it.
 
-        Raises CorruptFile where no frame begins at the position, or where it is damaged.
+        Raises CorruptFile if no frame begins at the position, or if it is damaged.
         """
         return self._files.read(position)
 
     def scan(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (position, payload) of all frames from a position on, in the order in which they were appended.
 
-        Damaged parts are skipped and reported by `damage`. What is appended meanwhile is not yielded.
+        Damaged parts are skipped and reported by `damage`. Payloads appended meanwhile are not yielded.
         """
         with self._lock:
             numbers, end = list(self._numbers), self.end
@@ -218,11 +218,11 @@ class Log:
                     yield number << SHIFT | piece.start, piece.payload
 
     def refresh(self) -> int:
-        """Find the records that the writer has appended since, and return the new end. For readers."""
+        """Find the records that the writer has appended since; return the new end. For readers."""
         with self._lock:
             while self.read_only:
                 number, following = self._numbers[-1], self._numbers[-1] + 1
-                complete = self._files.path(following).exists()  # asked first: then nothing more comes into this file
+                complete = self._files.path(following).exists()  # checked first: then this file is complete
                 self._offset = self._files.last_frame(number, self._offset)
                 if not complete:
                     break
@@ -232,16 +232,16 @@ class Log:
 
     @property
     def broken(self) -> str | None:
-        """Why the log accepts no more payloads; None while it does."""
+        """The reason why the log accepts no more payloads; None while it does."""
         return self._broken
 
     @property
     def closed(self) -> bool:
-        """Whether its files are closed."""
+        """Whether the files are closed."""
         return self._files.closed
 
     def close(self) -> None:
-        """Put everything on disk and close the files. The log cannot be used afterwards."""
+        """Sync everything to disk and close the files. The log cannot be used afterwards."""
         if not (self.read_only or self._broken or self.closed or self._process != os.getpid()):
             self.seal()
         self._files.close()
@@ -252,14 +252,14 @@ class Log:
         return self._files.file(self._numbers[-1], os.O_RDONLY if self.read_only else os.O_RDWR)
 
     def _begin_file(self, number: int) -> None:
-        """Begin a new last file. An existing file of this number without sound first bytes is replaced."""
+        """Begin a new last file. An existing file of this number without an intact head is replaced."""
         self._files.put(number, begin_file(self._files.path(number), number, self.tag))
         if number not in self._numbers:
             self._numbers.append(number)
         self._offset = START
 
     def _rotate(self) -> None:
-        """Put the last file on disk and begin the next one."""
+        """Sync the last file and begin the next one."""
         if self._numbers[-1] + 1 >= MOST_FILES:
             raise ValueError(f"{self.directory} has {MOST_FILES:,} files, and a log has no more: compact the store, or "
                              "begin another one")
@@ -272,7 +272,7 @@ class Log:
         try:
             for piece in pieces:
                 done = os.pwrite(file.descriptor, piece, at)
-                while done < len(piece):  # a full disk, or more than 2 GiB
+                while done < len(piece):  # a partial write: a full disk, or more than 2 GiB
                     done += os.pwrite(file.descriptor, memoryview(piece)[done:], at + done)
                 at += len(piece)
         except BaseException as error:
@@ -302,7 +302,7 @@ class Log:
         number = self._numbers[-1]
         begin, file = read_start(self._files.path(number), number), self._last()
         size = file.size()
-        if size <= START and begin.tag is None:  # the writer was stopped as it began the file
+        if size <= START and begin.tag is None:  # the writer was stopped while it began the file
             self._offset = START
             if not self.read_only:
                 self._begin_file(number)
@@ -316,7 +316,7 @@ class Log:
         self._offset = size if self._marked else self._files.last_frame(number, max(known, START))
         if self.read_only:
             return
-        if begin.tag is None:  # never cut a file that may not be ours
+        if begin.tag is None:  # never truncate a file that may belong to something else
             self._files.report(number, 0, begin.problem)
             self._begin_file(number + 1)
             self._marked = True
@@ -326,6 +326,6 @@ class Log:
             if self.cut:
                 os.ftruncate(file.descriptor, self._offset)
             _sync_data(file.descriptor)
-        for place in (self.directory, self.directory.parent):  # a writer may have been killed before it did
+        for place in (self.directory, self.directory.parent):  # a writer may have been killed before syncing them
             sync(place)
         self._synced = self.end

@@ -1,7 +1,7 @@
-"""The files of a log: their names and first bytes, reading their frames, what is damaged in them.
+"""The files of a log: names and heads of files, reading of frames, and damage.
 
-Every file begins with 32 bytes, all integers little-endian, and goes on with frames, payloads under checksums that are
-bound to their place:
+Every file begins with a head of 32 bytes, all integers little-endian, followed by frames: payloads with checksums that
+depend on their position:
 
 ====== ===== ====================================
 offset bytes content
@@ -19,7 +19,7 @@ A frame:
 ====== ===== ==========================================================================
 offset bytes content
 ====== ===== ==========================================================================
-0      2     first half of the tag of the store: where to look for frames behind damage
+0      2     first half of the tag of the store, by which frames after damage are found
 2      4     CRC-32 of the whole tag, length, checksum of the payload and the frame's position
 6      4     CRC-32 of the payload
 10     2     length of the payload; from 32,768 on its lowest 15 bits, and the highest bit set
@@ -27,10 +27,10 @@ offset bytes content
 12     ...   payload
 ====== ===== ==========================================================================
 
-The tag has 4 random bytes, so no text can hold a frame of its own. A position is ``file number << 40 | offset``. A header
-that is right tells the length even if the payload is damaged: one damaged payload costs one frame, and each byte is read
-once for any damage. A frame copied to another place is invalid. A frame without a payload is a *mark*: when it was written,
-everything before it was on disk. A log that was closed ends in one.
+The tag has 4 random bytes, so a text cannot contain a forged frame. A position is ``file number << 40 | offset``. A valid
+header gives the length even if the payload is damaged, so one damaged payload costs one frame, and each byte is read once
+for any damage. A frame copied to another position is invalid. A frame without a payload is a *mark*: when it was written,
+everything before it was on disk. A closed log ends in a mark.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from ndcore.storage.container import CorruptFile
 from ndcore.storage.disk_space import naming, sync
 
 MAGIC, FORMAT = b"\x89NDLOG\r\n", 1
-GUESS = 8192  # bytes that a read asks for before it knows the length
-MOST_OPEN = 256  # files open for reading
+GUESS = 8192  # bytes that are read before the length is known
+MOST_OPEN = 256  # most files open for reading
 REMEDY = "Store.compact goes on without it"
 
 _FIRST = struct.Struct("<8sI4sQI")
@@ -60,14 +60,14 @@ SHIFT = 40  # bits of an offset in a position
 MOST_FILES, MOST_PAYLOAD = 1 << 16, 1 << 30
 BLOCK = 4 << 20  # bytes read at once
 
-LONG = 1 << 15  # from this length on a header has two more bytes
+LONG = 1 << 15  # payloads of at least this length have two more bytes in the header
 
 _SHORT, _LONG, _PLACED = struct.Struct("<2sIIH"), struct.Struct("<2sIIHH"), struct.Struct("<4sIIQ")
 HEADER, MOST_HEADER = _SHORT.size, _LONG.size
 
 
 class LogFile:
-    """An open file, closed by its last reader."""
+    """An open file, which its last reader closes."""
 
     __slots__ = ("descriptor",)
     def __init__(self, path: Path, flags: int) -> None:
@@ -84,25 +84,25 @@ class LogFile:
 
 
 class Start(NamedTuple):
-    """The first bytes of a file: its tag, None where they are damaged, and what is wrong with them."""
+    """The head of a file: its tag, None if the head is damaged, and the problem."""
 
     tag: bytes | None
     problem: str
 
 
 def numbers_in(place: Path) -> list[int]:
-    """Return the numbers of the files of a log, ascending."""
+    """List the numbers of the files of a log, ascending."""
     return sorted(int(match[1]) for entry in os.scandir(place) if (match := _NAME.fullmatch(entry.name)) and entry.is_file())
 
 
 def logs_in(place: Path) -> list[Path]:
-    """Return the directories of a store that have names of logs."""
+    """List the directories of a store that are named like logs."""
     return [Path(entry) for entry in os.scandir(place)
             if _DIRECTORY.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
 
 
 def is_log(place: Path, tag: bytes) -> bool:
-    """Tell whether a directory holds files of a log of this tag and nothing else; a file may have no first bytes yet."""
+    """Tell whether a directory holds only files of a log with this tag; a file may lack its head yet."""
     numbers = numbers_in(place)
     if len(numbers) != sum(1 for _ in os.scandir(place)):
         return False
@@ -111,7 +111,7 @@ def is_log(place: Path, tag: bytes) -> bool:
 
 
 def read_start(path: Path, number: int) -> Start:
-    """Read the first bytes of a file. Raises ValueError for another format, OSError for a file that cannot be read."""
+    """Read the head of a file. Raises ValueError for another format, OSError if the file cannot be read."""
     try:
         with path.open("rb") as file:
             start = file.read(START)
@@ -128,13 +128,13 @@ def read_start(path: Path, number: int) -> Start:
 
 
 def tag_in(place: Path) -> bytes | None:
-    """Return the tag of the first file in a directory whose first bytes are sound; None where there is none."""
+    """Return the tag of the first file in a directory with an intact head; None without one."""
     starts = (read_start(place / f"{number:08}.log", number) for number in numbers_in(place))
     return next((start.tag for start in starts if start.tag is not None), None)
 
 
 def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
-    """Make a file without frames, on disk, and return it open for writing. An older file of the name is replaced."""
+    """Make a file without frames, synced, and return it open for writing. A file of the same name is replaced."""
     first = _FIRST.pack(MAGIC, FORMAT, tag, number, 0)
     with naming(path):
         file = LogFile(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
@@ -150,7 +150,7 @@ def begin_file(path: Path, number: int, tag: bytes) -> LogFile:
 
 
 class LogFiles:
-    """The files of a log in a directory, opened when they are needed, and the damage seen in them."""
+    """The files of a log in a directory, opened when they are needed, and the damage found in them."""
 
     def __init__(self, directory: Path, tag: bytes) -> None:
         self.directory, self.tag, self.closed = directory, tag, False
@@ -160,7 +160,7 @@ class LogFiles:
 
     @property
     def damage(self) -> list[str]:
-        """What was found damaged, by position."""
+        """The damage found, by position."""
         return [self._damage[position] for position in sorted(self._damage)]
 
     def damaged_since(self, position: int) -> int:
@@ -172,19 +172,19 @@ class LogFiles:
         return self.directory / f"{number:08}.log"
 
     def put(self, number: int, file: LogFile) -> None:
-        """Hold a file that is open already."""
+        """Add a file that is already open."""
         with self._lock:
             self._open[number] = file
 
     def file(self, number: int, flags: int = os.O_RDONLY) -> LogFile:
-        """Return an open file. Where too many are open, others are closed when their readers leave them."""
+        """Return an open file. If too many are open, others are closed once they have no readers."""
         file = self._open.get(number)
         if file is None:
             with self._lock:
                 if self.closed:
                     raise ValueError(f"{self.directory} is closed; open it again")
                 file = self._open.setdefault(number, LogFile(self.path(number), flags))
-                last = max(self._open)  # the writer's
+                last = max(self._open)  # the file that the writer appends to
                 for other in list(self._open)[: max(0, len(self._open) - MOST_OPEN)]:
                     if other not in (number, last):
                         del self._open[other]
@@ -197,16 +197,16 @@ class LogFiles:
             self._open.clear()
 
     def report(self, number: int, offset: int, problem: str) -> None:
-        """Note damage of a file."""
+        """Record damage of a file."""
         self._damage[number << SHIFT | offset] = f"{self.path(number)}: {problem}"
 
     def report_piece(self, number: int, piece: Piece) -> None:
-        """Note a damaged part of a file."""
+        """Record a damaged part of a file."""
         lost = ", one record is lost" if piece.whole else ""
         self.report(number, piece.start, f"bytes {piece.start} to {piece.end} are damaged{lost}")
 
     def pieces(self, number: int, start: int, stop: int | None) -> Iterator[Piece]:
-        """Yield the frames of a file and what is damaged between them. stop: None for the end of the file."""
+        """Yield the frames of a file and the damaged parts between them. stop: None for the end of the file."""
         first = read_start(self.path(number), number)
         if first.tag != self.tag:
             self.report(number, 0, first.problem or "it belongs to another store")
@@ -219,10 +219,10 @@ class LogFiles:
         yield from walk(file.descriptor, number, self.tag, start, size if stop is None else min(stop, size))
 
     def last_frame(self, number: int, start: int) -> int:
-        """Return the end of the last valid frame of a file; bytes behind it may never have been on disk.
+        """Find the end of the last valid frame of a file; bytes after it may never have been on disk.
 
-        Damage before a mark was on disk: it is reported, and costs its own records. Behind the last mark nothing is valid
-        from the first damaged part on, since a loss of power may keep later writes and drop earlier ones.
+        Bytes before a mark were on disk, so damage there is reported and costs only its own records. After the last mark,
+        nothing is valid from the first damaged part on, since a loss of power may keep later writes and drop earlier ones.
         """
         end: int = start
         damaged: list[Piece] = []
@@ -239,7 +239,7 @@ class LogFiles:
         """Read the payload at a position and check it."""
         number, offset = position >> SHIFT, position & (1 << SHIFT) - 1
         try:
-            descriptor = (file := self.file(number)).descriptor  # `file` keeps it open
+            descriptor = (file := self.file(number)).descriptor  # the reference keeps it open
         except FileNotFoundError:
             raise CorruptFile(f"{self.path(number)}: missing, and a record was stored there; {REMEDY}") from None
         data = os.pread(descriptor, GUESS, offset)
@@ -259,7 +259,7 @@ class LogFiles:
 
 
 class Header(NamedTuple):
-    """The fields of a header: its size, the size of the payload, and the CRC-32 of the payload."""
+    """The fields of a header: its own size, the size of the payload, and the CRC-32 of the payload."""
 
     size: int
     length: int
@@ -267,14 +267,14 @@ class Header(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A part of a file: a frame, or bytes between frames that are damaged.
+    """A part of a file: a frame, or damaged bytes between frames.
 
     Attributes
     ----------
     start, end : int
         Offsets in the file.
     payload : bytes or None
-        None: damaged.
+        The payload; None if it is damaged.
     whole : bool
         The header of the frame is valid, and the file is long enough for the payload.
     """
@@ -286,7 +286,7 @@ class Piece(NamedTuple):
 
 
 def frame_header(tag: bytes, position: int, payload: bytes) -> bytes:
-    """Return the header of a frame at a position."""
+    """Make the header of a frame at a position."""
     length, check = len(payload), crc32(payload)
     sealed = crc32(_PLACED.pack(tag, length, check, position))
     if length < LONG:
@@ -295,7 +295,7 @@ def frame_header(tag: bytes, position: int, payload: bytes) -> bytes:
 
 
 def header_of(data: bytes, tag: bytes, position: int) -> Header | None:
-    """Read the header that some bytes begin with; None for other bytes."""
+    """Parse the header at the beginning of some bytes; None for other bytes."""
     if len(data) < HEADER:
         return None
     mark, sealed, check, length = _SHORT.unpack_from(data)
@@ -315,25 +315,25 @@ def is_mark(data: bytes, tag: bytes, position: int) -> bool:
 
 
 class Window:
-    """Read a file in blocks, forwards. Nothing is mapped: a file that is cut short meanwhile gives fewer bytes."""
+    """A file that is read forwards in blocks. It is not mapped: a file truncated meanwhile only gives fewer bytes."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._first, self._bytes = descriptor, 0, b""
 
     def at(self, offset: int, size: int) -> bytes:
-        """Return `size` bytes from an offset on, fewer at the end of the file."""
+        """Return `size` bytes from an offset on, or fewer at the end of the file."""
         i = offset - self._first
         if i < 0 or i + size > len(self._bytes):
             self._first, self._bytes, i = offset, read_fully(self._descriptor, offset, max(size, BLOCK)), 0
         return self._bytes[i : i + size]
 
     def forget(self) -> None:
-        """Forget the block at hand: another process may have written meanwhile."""
+        """Forget the current block: another process may have written meanwhile."""
         self._bytes = b""
 
 
 def read_fully(descriptor: int, offset: int, size: int) -> bytes:
-    """Read `size` bytes at an offset, fewer at the end of the file only."""
+    """Read `size` bytes at an offset, or fewer only at the end of the file."""
     data = os.pread(descriptor, size, offset)
     if len(data) == size or not data:
         return data
@@ -346,15 +346,16 @@ def read_fully(descriptor: int, offset: int, size: int) -> bytes:
 
 
 def walk(descriptor: int, number: int, tag: bytes, start: int, stop: int) -> Iterator[Piece]:
-    """Yield the frames of an open file from an offset to another, and the damaged parts between them.
+    """Yield the frames of an open file between two offsets, and the damaged parts between them.
 
-    number: of the file in the log; stop: at most the size of the file, which bounds every read. Each byte is read once.
+    number: the file's number in the log; stop: at most the size of the file, which bounds every read. Each byte is read
+    once.
     Memory: the longest payload, and 4 MiB.
     """
     base, window = number << SHIFT, Window(descriptor)
     while start < stop:
         piece = _piece(window, base, tag, start, stop)
-        if piece.payload is None:  # once more: a reader may have met a write that was under way
+        if piece.payload is None:  # try again: a reader may have met a write in progress
             window.forget()
             piece = _piece(window, base, tag, start, stop)
         yield piece
@@ -375,7 +376,7 @@ def _piece(window: Window, base: int, tag: bytes, start: int, stop: int) -> Piec
 
 
 def _next_header(window: Window, base: int, tag: bytes, start: int, stop: int) -> int:
-    """Return the offset of the first valid header from an offset on; `stop` if there is none."""
+    """Find the offset of the first valid header from an offset on; `stop` if there is none."""
     while stop - start >= HEADER:
         block = window.at(start, min(BLOCK, stop - start))
         i = block.find(tag[:2])

@@ -1,6 +1,6 @@
-"""The description of a store in its directory: format version, tag, settings, and what changes with compaction.
+"""The description of a store in its directory: format version, tag, settings, and the state that compaction changes.
 
-It is written twice, to ``store.json`` and ``store.copy.json``, because nothing else tells the settings. ``checksum`` is
+It is written twice, to ``store.json`` and ``store.copy.json``, because no other file has the settings. ``checksum`` is
 BLAKE2b-128 of the other fields, as JSON with sorted keys and without blanks; this holds in all formats.
 """
 
@@ -20,7 +20,7 @@ from ndcore.storage.container import CorruptFile, replacing
 
 DESCRIPTION, COPY = "store.json", "store.copy.json"
 FORMAT = 1
-MOST = 1 << 20  # bytes of a description
+MOST = 1 << 20  # most bytes of a description
 _UNFINISHED = re.compile(r"\.store(\.copy)?\.json\.[0-9a-f]+(\.ndcore)?\.tmp")
 
 
@@ -31,13 +31,13 @@ class Manifest:
     Attributes
     ----------
     tag : bytes
-        4 random bytes, with which every record of the log begins.
+        4 random bytes, with which every frame of the log begins.
     settings : dict
-        Fixed when the store is made. Any value that survives JSON unchanged.
+        The settings, fixed when the store is made: any values that JSON preserves.
     state : dict
         The part that may change: for example which directory holds the log.
     serial : int
-        Counts the writes; of two descriptions the later one counts.
+        The number of writes; of two descriptions the later one is valid.
     """
 
     tag: bytes
@@ -48,17 +48,17 @@ class Manifest:
     @classmethod
     def create(cls, directory: AnyPath, settings: dict[str, Any], state: dict[str, Any] | None = None,
                tag: bytes | None = None) -> Manifest:
-        """Write the description of a new store, with a random tag. The directory is there."""
+        """Write the description of a new store, with a random tag, to an existing directory."""
         made = cls(os.urandom(4) if tag is None else tag, settings, state or {})
         made._write(Path(directory))
         return made
 
     @classmethod
     def read(cls, directory: AnyPath) -> Manifest:
-        """Read the description of a store: the later of the two that are sound.
+        """Read the description of a store: the later of the intact ones.
 
-        Raises FileNotFoundError where there is no store, CorruptFile where both descriptions are damaged or of different
-        stores, ValueError where the store has another format.
+        Raises FileNotFoundError if there is no store, CorruptFile if both descriptions are damaged or belong to different
+        stores, ValueError if the store has another format.
         """
         place, problems = Path(directory), list[CorruptFile]()
         sound = cls.all_in(place, problems)
@@ -73,7 +73,7 @@ class Manifest:
 
     @classmethod
     def all_in(cls, directory: AnyPath, problems: list[CorruptFile] | None = None) -> list[Manifest]:
-        """Read both descriptions of a store, and return the sound ones. problems: errors of the others are added to it."""
+        """Read both descriptions of a store, and return the intact ones; append the errors of the others to `problems`."""
         sound: list[Manifest] = []
         for name in (DESCRIPTION, COPY):
             try:
@@ -86,7 +86,7 @@ class Manifest:
         return sound
 
     def with_state(self, directory: AnyPath, **state: Any) -> Manifest:
-        """Write the description with another state, and return it. It is on disk when this returns."""
+        """Write and sync the description with a new state, and return it."""
         made = replace(self, state={**self.state, **state}, serial=self.serial + 1)
         made._write(Path(directory))
         return made
@@ -129,7 +129,7 @@ def is_begun(path: AnyPath) -> bool:
 
 
 def begins_store(head: bytes) -> bool:
-    """Tell whether a file that begins with these bytes describes a store."""
+    """Tell whether a file that begins with these bytes is the description of a store."""
     return b'"ndcore.store"' in head[:64]
 
 
@@ -139,7 +139,7 @@ def _checksum(body: dict[str, Any]) -> str:
 
 
 def _parse(path: Path) -> Manifest:
-    """Read one description. CorruptFile: it is damaged; ValueError: it has another format."""
+    """Read one description. Raises CorruptFile if it is damaged, ValueError if it has another format."""
     with path.open("rb") as file:
         text = file.read(MOST + 1)
     try:

@@ -10,11 +10,11 @@ from typing import Any
 
 from ndcore.store.verdict import Item, Verdict
 
-MOST = 256  # requests that are done together
+MOST = 256  # most requests that are processed together
 
 
 class MicroBatches:
-    """Collects requests of event loops. work: decides on items, in their order, all or none."""
+    """A queue of requests from event loops. work: decides on items in order, all or none."""
 
     def __init__(self, work: Callable[[Sequence[Item]], list[Verdict]]) -> None:
         self._work = work
@@ -22,7 +22,7 @@ class MicroBatches:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ndcore store")
 
     async def put(self, item: Item) -> Verdict:
-        """Wait for the verdict on an item."""
+        """Queue an item, and await its verdict."""
         future: Future[Verdict] = Future()
         self._waiting.append((item, future))
         try:
@@ -45,7 +45,7 @@ class MicroBatches:
         """Process requests as one batch. If that fails, process each alone, so that only the faulty one fails."""
         try:
             results: list[Any] = list(self._work([item for item, _ in requests]))
-        except Exception as error:  # it belongs to whoever waits
+        except Exception as error:  # raised where the request is awaited
             if len(requests) > 1 and not isinstance(error, OSError):
                 for request in requests:
                     self._do([request])

@@ -36,16 +36,16 @@ from ndcore.store.records import (
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import Added, Indexes, State
 
-KIND, REVISION = "store checkpoint", 1  # from revision 1 on, some leaders and all variants are found by their tokens
+KIND, REVISION = "store checkpoint", 1  # since revision 1, some leaders and all variants are found by their tokens
 NAME = "checkpoint.ndc"
 RUN = 256  # documents that are read again together
 INDEXES = ("features", "digests", "keys")
 
 
 class OpeningRun(NamedTuple):
-    """Records that are applied together, with their positions: one record, or consecutive documents that change no other.
+    """Records that are applied together, with their positions: one record, or consecutive documents that change no others.
 
-    sketched: the values that the indexes need of the documents; None: they are applied one by one.
+    sketched: the documents' values for the indexes; None: they are applied one by one.
     """
 
     records: list[tuple[int, Document | Sighting | Removal | OverallRecord]]
@@ -82,22 +82,22 @@ class Checkpoints:
         self.place, self.settings, self.preparer, self.log = place, settings, preparer, log
         self.read_only = read_only
         self.generation, self.names = 0, list[str]()
-        self.covered = 0  # position of the log
+        self.covered = 0  # position in the log
         self.problems: list[str] = []
-        self.lost = 0  # damaged records among those that were read
-        self.refused: list[str] = []  # versions among them whose records are whole, and that the state could not take
-        self.read_again = False  # records that the checkpoint on disk does not cover
+        self.lost = 0  # number of damaged records among those read
+        self.refused: list[str] = []  # problems of versions whose records are intact but could not be applied to the state
+        self.read_again = False  # whether records beyond the checkpoint on disk were read
         self.dropped = False
         self._opened_as: tuple[int, int] | None = None
 
     def load(self, report: Progress) -> State:
-        """Make the state. Damaged or missing files are made again from the log."""
+        """Load the state. Damaged or missing files are rebuilt from the log."""
         while True:
             self._opened_as = self._identify_checkpoint()
             try:
                 state = self._open_last()
             except (OSError, ValueError) as error:  # CorruptFile is a ValueError
-                if self.newer:  # of a reader: the writer has replaced these files meanwhile
+                if self.newer:  # for a reader: the writer has replaced these files meanwhile
                     continue
                 if not isinstance(error, FileNotFoundError) or self.place.exists():
                     self.problems.append(f"made again from the log: {error}")
@@ -111,14 +111,14 @@ class Checkpoints:
         return state
 
     def replay(self, state: State, report: Progress) -> None:
-        """Apply the records of the log behind the covered position. Texts are sketched again on all CPUs."""
+        """Apply the records of the log after the covered position. Texts are sketched again on all CPUs."""
         stage, end = "reading the log of the store", self.log.end
         for run in map_pieces(partial(self._sketch, state), self._runs(state), None):
             try:
                 run.apply(state)
             except CorruptFile as error:
                 self.problems.append(str(error))
-                if not isinstance(run.records[0][1], Removal):  # a removal that cannot be followed did not happen
+                if not isinstance(run.records[0][1], Removal):  # a removal that cannot be applied counts as not made
                     self.refused.append(str(error))
             self.read_again = True
             report(stage, run.records[-1][0], end)
@@ -130,7 +130,7 @@ class Checkpoints:
         return self.read_only and self._identify_checkpoint() != self._opened_as
 
     def _identify_checkpoint(self) -> tuple[int, int] | None:
-        """Tell the checkpoint on disk from others: the file and its time."""
+        """Return the identity of the checkpoint on disk: its inode and its time."""
         try:
             status = (self.place / NAME).stat()
         except OSError:
@@ -143,7 +143,7 @@ class Checkpoints:
         return self.read_again or self.log.end > self.covered
 
     def _runs(self, state: State) -> Iterator[OpeningRun]:
-        """Yield the records of the log: consecutive documents that change no other together, others alone."""
+        """Yield the records of the log in runs: consecutive documents that change no others, or one other record."""
         run, following = OpeningRun([]), -1  # the number that the next document of the run must have
         for position, payload in self.log.scan(self.covered):
             try:
@@ -169,13 +169,13 @@ class Checkpoints:
             yield run
 
     def _sketch(self, state: State, run: OpeningRun) -> OpeningRun:
-        """Make the values that the indexes need of the documents of a run, unless they have them."""
+        """Make the index values of the documents of a run, unless the indexes have them."""
         documents = [record for _, record in run.records if isinstance(record, Document) and not record.changes]
         if documents and state.evidence.kind == "text" and run.records[-1][0] >= state.indexes.features.covered:
             try:
                 texts = [state.evidence.text(record.evidence) for record in documents]
             except CorruptFile:
-                return run  # each is tried alone
+                return run  # each is applied alone
             run = OpeningRun(run.records, self.preparer.sketch([decode_key(record.name) for record in documents], texts))
             assert run.sketched is not None
             for record, scope in zip(documents, run.sketched.scopes.tolist(), strict=True):
@@ -183,12 +183,12 @@ class Checkpoints:
         return run
 
     def drop(self) -> None:
-        """Forget the last checkpoint, and write no other: the next opening reads the whole log."""
+        """Delete the last checkpoint, and write no other, so that the next opening reads the whole log."""
         (self.place / NAME).unlink(missing_ok=True)
         self.dropped = True
 
     def write(self, state: State) -> None:
-        """Write the changed blocks and the checkpoint. The log must have everything that is in the state."""
+        """Write the changed blocks and the checkpoint. Everything in the state must already be in the log."""
         if self.dropped:
             return
         assert not state.waiting
@@ -246,7 +246,7 @@ class Checkpoints:
         return State(self.settings, self.preparer, self.log, DocumentColumns(), Bitmap(), Bitmap(), indexes)
 
     def _open_index(self, name: str, end: int) -> GrowingIndex:
-        """Open an index. CorruptFile where it lacks documents that the checkpoint covers."""
+        """Open an index. Raises CorruptFile if it lacks documents that the checkpoint covers."""
         index = GrowingIndex.open(self.place, name=name, read_only=self.read_only)
         groups, _ = self._shape(name)
         if index.groups != groups or index.covered < end or (index.covered > self.log.end and not self.read_only):
@@ -255,19 +255,19 @@ class Checkpoints:
         return index
 
     def _create_index(self, name: str) -> GrowingIndex:
-        """Make an empty index; readers make it in memory."""
+        """Make an empty index; for readers, in memory."""
         groups, need = self._shape(name)
         if self.read_only:
             return GrowingIndex.in_memory(groups, need)
         return GrowingIndex.create(self.place, groups, need=need, name=name)
 
     def _shape(self, name: str) -> tuple[int, int]:
-        """Return the number of values of a document in an index, and how many of them a search needs."""
+        """Return the number of values of a document in an index, and the number that must agree in a search."""
         return (self.settings.groups, self.settings.need) if name == "features" else (1, 1)
 
 
 def covered_by(place: Path) -> int:
-    """Return the position of the log that the checkpoint in a directory covers; 0 without a sound one."""
+    """Return the log position that the checkpoint in a directory covers; 0 without an intact one."""
     try:
         end = peek(place / NAME).header["end"]
     except (OSError, ValueError, KeyError):
@@ -276,17 +276,17 @@ def covered_by(place: Path) -> int:
 
 
 def _cut(bitmap: Bitmap, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the first bytes of a bitmap."""
+    """Cut a bitmap to its first `size` documents."""
     bits = np.zeros(size, np.uint8)
     bits[: min(size, len(bitmap.bits))] = bitmap.bits[:size]
     return bits
 
 
 def _mend(state: State, problems: list[str], index: GrowingIndex, error: CorruptFile) -> Bits:
-    """Add all live documents to an emptied index of a state; return a bitmap of them.
+    """Rebuild an emptied index of a state from all live documents; return a bitmap of them.
 
-    An index follows from the log, and its blocks are verified when they are first read, perhaps long after opening. The
-    call that meets a damaged block waits until the index is rebuilt, and is then answered.
+    An index is derived from the log, and its blocks are verified when they are first read, perhaps long after opening. The
+    call that finds a damaged block waits until the index is rebuilt, and is then answered.
     """
     problems.append(f"made again: {error}")
     at, state._at = state._at, -1

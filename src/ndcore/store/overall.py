@@ -1,8 +1,8 @@
-"""What a run over many stores said of a page: a second statement, beside the verdict of its own store, and its bytes.
+"""The verdict of a run over many stores on a page, in addition to the verdict of its own store; and its encoding.
 
-The bytes are, all integers little-endian: flags u8 (1: the representative is a page of the same store, 2: the name of its
+The encoding, with little-endian integers: flags u8 (1: the representative is a page of the same store, 2: the name of its
 store follows, 4: its key follows); the class u8, its place in `OVERALL`; the date of the run i64, in microseconds since
-1970; the resemblance f64 (nan: none); the name of the run, and of the store, each with its size before it, u8; the key.
+1970; the resemblance f64 (nan: none); the names of the run and of the store, each preceded by its size, u8; the key.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from ndcore.store.keys import decode_key, encode_key
 from ndcore.store.verdict import Key, moment, printable_key
 
-# Classes of such runs, numbered in files: append only.
+# Classes of such runs. Files hold their numbers: only append.
 OVERALL = ("kept", "identical", "lexical", "shingle", "near", "contained", "chained")
-LONGEST_NAME = 255  # bytes of the name of a run, or of a store
+LONGEST_NAME = 255  # bytes of the name of a run or store
 
 _HERE, _STORED, _KEYED = 1, 2, 4
 _HEAD = struct.Struct("<BBqd")
@@ -34,16 +34,15 @@ class OverallVerdict:
         "kept", or the class of the page and its representative over all stores: "identical", "lexical", "shingle", "near";
         of `ndcore.spark.near_duplicates` also "contained" and "chained".
     of : str, bytes, int or None
-        The key of the representative over all stores; None where the page represents itself.
-    store : str or None
-        The name of the store of the representative, as the run had it; None where the page represents itself, or the run
-        named no stores.
+        The key of the representative over all stores; None if the page represents itself.
+        store : str or None
+        The run's name for the store of the representative; None if the page represents itself, or the run named no stores.
     resemblance : float or None
-        To the representative; None where the page represents itself, or one of both has no shingles.
+        The resemblance to the representative; None if the page represents itself, or one of them has no shingles.
     run : str
         The name of the run.
     date : int
-        Of the run, in microseconds since 1970 in UTC, see `datetime`.
+        The date of the run, in microseconds since 1970 in UTC; see `datetime`.
     here : bool
         Whether the representative was a page of the same store.
     """
@@ -68,14 +67,14 @@ class OverallVerdict:
 
     @property
     def place(self) -> str | None:
-        """The representative in words, its store before its key; None where the page represents itself."""
+        """The representative in words, its store before its key; None if the page represents itself."""
         if self.of is None:
             return None
         key = str(printable_key(self.of))
         return key if self.store is None else f"{self.store}: {key}"
 
     def repeats(self, other: OverallVerdict | None) -> bool:
-        """Tell whether another verdict of the same run is equal, apart from the date."""
+        """Tell whether another verdict of the same run is equal except for the date."""
         return other is not None and replace(self, date=other.date) == other
 
     def as_dict(self) -> dict[str, Any]:
@@ -84,7 +83,7 @@ class OverallVerdict:
 
 
 def checked_name(what: str, name: str) -> str:
-    """Return the name of a run or of a store. TypeError unless it is a str, ValueError where it is empty or too long."""
+    """Check the name of a run or of a store, and return it. Raises TypeError or ValueError."""
     if not isinstance(name, str):
         raise TypeError(f"{what} is {name!r:.80} of type {type(name).__name__}; it must be a str")
     if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
@@ -102,7 +101,7 @@ def encode_overall(said: OverallVerdict) -> bytes:
 
 
 def decode_overall(content: bytes) -> OverallVerdict:
-    """Decode a verdict of `encode_overall`. IndexError, ValueError or struct.error where the bytes are not one."""
+    """Decode a verdict of `encode_overall`. Raises IndexError, ValueError or struct.error if the bytes are not one."""
     flags, judged, date, score = _HEAD.unpack_from(content)
     at, names = _HEAD.size, []
     for _ in range(2 if flags & _STORED else 1):

@@ -1,4 +1,4 @@
-"""Pages as a store compares them: sketched, digested and shingled once."""
+"""Pages in the form that a store compares: sketched, digested and shingled once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def token_digest(shingling: Shingling, text: Text) -> bytes:
 
 
 def shingle_set(shingling: Shingling, text: Text) -> UInts:
-    """Return the distinct shingle fingerprints of a text, ascending."""
+    """Compute the distinct shingle fingerprints of a text, ascending."""
     return shingle_sets(shingling, [text])[0]
 
 
@@ -46,7 +46,7 @@ _FIRST, _SECOND = np.zeros(1, np.int64), np.ones(1, np.int64)
 
 
 def shingle_sets(shingling: Shingling, texts: Sequence[Text]) -> list[UInts]:
-    """Return the distinct shingle fingerprints of each text, ascending. They share one array."""
+    """Compute the distinct shingle fingerprints of each text, ascending. They share one array."""
     values, offsets, _ = shingling.shingler.fingerprints(shingling.batch(texts))
     values, offsets = distinct(values, offsets)
     ends = offsets.tolist()
@@ -60,21 +60,21 @@ class Page:
     Attributes
     ----------
     key, name, hashed
-        Its key, the key as bytes, and their hash. None, b"" and 0 for a page that is only looked at.
+        Its key, the key as bytes, and their hash; None, b"" and 0 for a page that is not kept.
     date : int
     text : str or bytes
     valid : bool
         Whether it has shingles.
     features : uint64 (groups,)
-        With the scope in them.
+        The features, mixed with the scope.
     scope : int
-        A hash of the host and of the keys of `must_agree`: pages with different ones are not compared. 0 without both.
+        A hash of the host and of the keys of `must_agree`: pages with different scopes are not compared. 0 without both.
     row : uint32 (num_perm,)
         The signature.
     row_hash : int
-        A hash of it: pages with the same tokens have the same.
+        A hash of the signature: pages with the same tokens have the same hash.
     crowded : bool
-        Whether many documents share features with it: later pages of its template will ask for its bitmap.
+        Whether many documents share features with it: later pages of its template will need its bitmap.
     """
 
     key: Key | None
@@ -89,67 +89,67 @@ class Page:
     row_hash: int
     shingling: Shingling
     packed: bytes | None = None  # its evidence
-    codec: TextCodec | None = None  # which compressed it, where that may be of an earlier compaction
+    codec: TextCodec | None = None  # the codec that compressed it, which may be older than the last compaction
     crowded: bool = False
     past: tuple[Version, ...] = ()  # versions that a new key brings along; the last one is the page
-    overall: OverallVerdict | None = None  # what a run over many stores said of it, which it brings along
-    revised: bool = False  # its text is of a later, lexical version, and its digests are not of this text
-    source: Callable[[], UInts] | None = None  # makes its shingle set, where the text is gone
+    overall: OverallVerdict | None = None  # a verdict of a run over many stores that it brings along
+    revised: bool = False  # its text belongs to a later, lexical version, but its digests do not
+    source: Callable[[], UInts] | None = None  # makes its shingle set if the text is gone
 
     @cached_property
     def shingles(self) -> UInts:
-        """Its shingle set, ascending."""
+        """The shingle set, ascending."""
         return shingle_set(self.shingling, self.text) if self.source is None else self.source()
 
     @property
     def unread(self) -> bool:
-        """Whether its shingle set was not made yet."""
+        """Whether the shingle set has not been made yet."""
         return self.source is None and "shingles" not in self.__dict__
 
     @cached_property
     def size(self) -> int:
-        """The number of its distinct shingles."""
+        """The number of distinct shingles."""
         return len(self.shingles)
 
     @cached_property
     def whole(self) -> bytes:
-        """The digest of its bytes; without shingles, of its original (`Extracted`)."""
+        """The digest of the bytes; without shingles, of the original (`Extracted`)."""
         return digest(as_bytes(self.text)) if self.valid else original_digest(self.text)
 
     @cached_property
     def tokens(self) -> bytes:
-        """The digest of its canonical tokens; empty without shingles."""
+        """The digest of the canonical tokens; empty without shingles."""
         return token_digest(self.shingling, self.text) if self.valid else b""
 
     def version(self, change: Change | None = None, resemblance: float | None = None) -> Version:
-        """Return the version that the page is, compared with the one before."""
+        """Make the version for the page, given its comparison with the previous one."""
         return Version(self.date, change, resemblance)
 
     def drop_shingles(self) -> None:
-        """Forget the shingle set, which is made again where it is asked for."""
+        """Drop the shingle set; it is made again when it is needed."""
         self.__dict__.pop("shingles", None)
 
 
 @dataclass(eq=False, repr=False)
 class Pages:
-    """Pages that are decided on together, field by field in arrays; an item is a `Page`.
+    """Pages that are decided together, with an array for each field; an item is a `Page`.
 
     Attributes
     ----------
     keys, names, texts, packed : list
-        packed: evidence, None where it is not made yet.
+        packed: the evidence; None if it has not been made yet.
     hashed, row_hashes, scopes : uint64 (n,)
     dates : int64 (n,)
     valid : bool (n,)
     features : uint64 (n, groups)
     rows : uint32 (n, num_perm)
-        All of them as of `Page`.
+        All of these are as for `Page`.
     carried : bool (n,)
-        Whether a page brings earlier versions along, or the text of a later one.
+        Whether a page brings along earlier versions, or the text of a later one.
     sets : list of uint64, or None
-        The shingle sets, where `min_shingles` asked for them.
+        The shingle sets, if `min_shingles` needs them.
     receipts : list of Receipt or None
-        Of requests with idempotency keys, still without answers; empty where no page has one.
+        The receipts of requests with idempotency keys, still without answers; empty if no page has one.
     """
 
     keys: Sequence[Key | None]
@@ -193,7 +193,7 @@ class Pages:
         return map(self.__getitem__, range(len(self)))
 
     def version(self, i: int) -> Version:
-        """Return a page as the first version of a new key, without making the `Page`."""
+        """Make the version for a page as the first one of a new key, without making the `Page`."""
         return Version(self.dates[i], None, None)
 
     def is_crowded(self, i: int) -> bool:
@@ -214,7 +214,7 @@ class Pages:
 
 
 class Sketched(NamedTuple):
-    """The values of texts that searches need; the fields are as in `Pages`."""
+    """The values of texts that searches need; the fields are as for `Pages`."""
 
     valid: Bools
     scopes: UInts
@@ -225,7 +225,7 @@ class Sketched(NamedTuple):
 
 
 class Preparer:
-    """Makes pages, by the settings of a store."""
+    """A maker of pages by the settings of a store."""
 
     def __init__(self, settings: StoreSettings, sketcher: MinHasher) -> None:
         self.settings, self.sketcher, self.shingling = settings, sketcher, sketcher.shingling
@@ -233,7 +233,7 @@ class Preparer:
         self._agreement = Agreement.of(settings.must_agree)
 
     def page(self, key: Key | None, text: Text, date: Date, like: Key | None = None) -> Page:
-        """Prepare one page. like: the key whose scope a page without a key gets."""
+        """Prepare one page. like: the key that determines the scope of a page without a key."""
         page = self.pages([(key, text, date)])[0]
         if like is not None and self.settings.scope == "host":
             host = self.scope_of(self.name_key(like)[0]) ^ self.scope_of(None)
@@ -241,7 +241,7 @@ class Preparer:
         return page
 
     def sketch(self, named: Sequence[Key | None], texts: Sequence[Text]) -> Sketched:
-        """Sketch texts, at least one, under keys in their normal form."""
+        """Sketch texts, at least one, given keys in their normal form."""
         done: Any = self.sketcher.sketch_batch(self.shingling.batch(texts))
         scopes = _as_array([self.scope_of(key) for key in named])
         if self._agreement is not None:
@@ -251,9 +251,9 @@ class Preparer:
         return Sketched(done.valid, scopes, done.rows, row_hashes(done.rows), features, sets)
 
     def hash_agreement(self, texts: Sequence[Text]) -> UInts:
-        """Return hashes of the keys of `must_agree`: equal where texts agree; 0 without `must_agree`.
+        """Hash the keys of `must_agree`: hashes are equal if texts agree, and 0 without `must_agree`.
 
-        They are read from the bytes that evidence keeps, so a page that is read again has the same.
+        They are read from the bytes kept as evidence, so a page that is read again has the same hash.
         """
         if self._agreement is None:
             return np.zeros(len(texts), np.uint64)
@@ -261,7 +261,7 @@ class Preparer:
         return _as_array([keys.hash_key(b"\0" + each.tobytes(), self.secret) for each in digests])
 
     def scope_of(self, key: Key | None) -> int:
-        """Return a hash of the host of a key, in stores with scope="host"; 0 in others."""
+        """Hash the host of a key in stores with scope="host"; 0 in others."""
         if self.settings.scope != "host":
             return 0
         host = "" if key is None else keys.host_of(key)
@@ -270,10 +270,10 @@ class Preparer:
     def features(
         self, rows: AnyArray, scopes: UInts, sets: Sequence[UInts] | None, whole: Callable[[int], bytes]
     ) -> UInts:
-        """Return the features of signatures, with the scopes in them, uint64 (n, groups).
+        """Compute the features of signatures, mixed with the scopes, uint64 (n, groups).
 
-        Pages of fewer than `min_shingles` shingles are near no other. So their features are mixed with what `whole` returns
-        for them, a digest of their own: however many such pages there are, no search finds them.
+        Pages with fewer than `min_shingles` shingles are never near another page. So their features are mixed with an
+        individual digest from `whole`: no search finds them, however many there are.
         """
         features = _candidates.features(rows, self.settings.group_size, 0, self.settings.groups, FEATURE_POLYNOMIAL)
         features ^= scopes[:, None]
@@ -283,18 +283,18 @@ class Preparer:
         return features
 
     def name_key(self, key: Key) -> tuple[Key, bytes, int]:
-        """Return a key in its normal form, as bytes, and their hash."""
+        """Normalise a key; return it, the key as bytes, and their hash."""
         if self.settings.keys == "url":
             key = keys.normalise_url(key)
         name = keys.encode_key(key)
         return keys.decode_key(name) if type(key) not in (str, bytes, int) else key, name, keys.hash_key(name, self.secret)
 
     def hashed(self, name: bytes) -> int:
-        """Hash a key, given as bytes."""
+        """Hash a key that is given as bytes."""
         return keys.hash_key(name, self.secret)
 
     def pages(self, items: Sequence[Item]) -> Pages:
-        """Prepare pages, at least one. Most of it runs without the GIL, for all of them together."""
+        """Prepare pages, at least one. Most of the work is done for all pages at once, without the GIL."""
         texts = [check_text(text) for _, text, _ in items]
         named = [(None, b"", 0) if key is None else self.name_key(key) for key, _, _ in items]
         dates = [microseconds(date) for _, _, date in items]
@@ -309,7 +309,7 @@ def _as_array(values: Sequence[int]) -> UInts:
 
 
 def check_text(text: Text) -> Text:
-    """Return a text. TypeError for anything else."""
+    """Return a text. Raises TypeError for anything else."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"the text is {text!r:.40} of type {type(text).__name__}; texts are str or bytes")
     return text

@@ -1,10 +1,10 @@
-"""Receipts: what a request with an idempotency key was answered, in the log, in one frame with the record of the decision.
+"""Receipts: the answers to requests with idempotency keys, in the log, in one frame with the record of the decision.
 
-A frame with a receipt is, all integers little-endian: the byte `RECEIPT`; when the request was answered, i64, in
+A frame with a receipt has, with little-endian integers: the byte `RECEIPT`; when the request was answered, i64, in
 microseconds since 1970; a digest of the idempotency key (16); a digest of the page that was sent (16); the size of the
-answer, u32; the answer; the record. So a torn write leaves both or neither. The answer is the verdict: its class u8, change
+answer, u32; the answer; the record. So a torn write keeps both or neither. The answer is the verdict: its class u8, change
 u8, exact u8, date i64, resemblance, contained and containing f64 (nan: none), then key, representative and equal page, each
-with its size before it, u32, where 0 is none.
+preceded by its size, u32, which is 0 for none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ndcore.store.keys import decode_key, encode_key
 from ndcore.store.verdict import CHANGES, VERDICTS, Date, Key, Verdict, microseconds
 from ndcore.text.inputs import as_bytes
 
-RECEIPT = 6  # the first byte of a frame with a receipt; no record begins with it
+RECEIPT = 6  # first byte of a frame with a receipt; no record begins with it
 LONGEST = 256  # bytes of an idempotency key
 
 _HEAD = struct.Struct("<Bq16s16sI")
@@ -31,10 +31,10 @@ _SIZE = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer of a request with an idempotency key.
+    """The receipt of a request with an idempotency key.
 
-    key: digest of the idempotency key; body: digest of the page that was sent; date: when it was answered, in microseconds;
-    answer: the verdict, as `encode_verdict` makes it, empty as long as there is none.
+    key: digest of the idempotency key; body: digest of the page that was sent; date: the time of the answer, in
+    microseconds; answer: the verdict, encoded by `encode_verdict`; empty until there is one.
     """
 
     key: bytes
@@ -44,15 +44,15 @@ class Receipt:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict. CorruptFile where the bytes are not one."""
+        """The verdict. Raises CorruptFile if the bytes are not one."""
         return decode_verdict(self.answer)
 
 
 class RequestAnswer(NamedTuple):
     """The answer to a request.
 
-    Its verdict, the position of its record in the log, whether it was given before, and against how many documents the page
-    was measured.
+    The verdict, the position of its record in the log, whether it was given before, and the number of documents with which
+    the page was compared.
     """
 
     verdict: Verdict
@@ -62,7 +62,7 @@ class RequestAnswer(NamedTuple):
 
 
 def digest_request(key: str, secret: bytes) -> bytes:
-    """Return the digest of an idempotency key. ValueError unless it has 1 to 256 printable characters of ASCII."""
+    """Digest an idempotency key. Raises ValueError unless it has 1 to 256 printable ASCII characters."""
     if not (isinstance(key, str) and 0 < len(key) <= LONGEST and key.isascii() and key.isprintable()):
         raise ValueError(f"the idempotency key {key!r:.80} is not accepted: it has 1 to {LONGEST} printable characters of "
                          "ASCII, such as a UUID")
@@ -70,7 +70,7 @@ def digest_request(key: str, secret: bytes) -> bytes:
 
 
 def digest_page(key: Key, text: Text, date: Date) -> bytes:
-    """Return a digest of the page of a request; a missing date is a value of its own."""
+    """Digest the page of a request; a missing date counts as a distinct value."""
     name, when = encode_key(key), b"" if date is None else microseconds(date).to_bytes(9, "little", signed=True)
     head = b"".join((_SIZE.pack(len(name)), name, _SIZE.pack(len(when)), when, b"s" if isinstance(text, str) else b"b"))
     made = hashlib.blake2b(head, digest_size=16, person=b"page")
@@ -79,13 +79,13 @@ def digest_page(key: Key, text: Text, date: Date) -> bytes:
 
 
 def wrap(receipt: Receipt, record: bytes) -> bytes:
-    """Join a receipt and a record to a frame."""
+    """Join a receipt and a record into a frame."""
     head = _HEAD.pack(RECEIPT, receipt.date, receipt.key, receipt.body, len(receipt.answer))
     return b"".join((head, receipt.answer, record))
 
 
 def unwrap(payload: bytes) -> tuple[Receipt, bytes]:
-    """Return the receipt and the record of a frame. Raises struct.error or ValueError where it is cut short."""
+    """Split a frame into receipt and record. Raises struct.error or ValueError if it is cut short."""
     _, date, key, body, size = _HEAD.unpack_from(payload)
     end = _HEAD.size + size
     if end >= len(payload) or payload[end] == RECEIPT:
@@ -104,7 +104,7 @@ def encode_verdict(verdict: Verdict) -> bytes:
 
 
 def decode_verdict(answer: bytes) -> Verdict:
-    """Decode a verdict of `encode_verdict`. CorruptFile where the bytes are not one."""
+    """Decode a verdict of `encode_verdict`. Raises CorruptFile if the bytes are not one."""
     try:
         judged, change, exact, date, *scores = _VERDICT.unpack_from(answer)
         at, keys = _VERDICT.size, []

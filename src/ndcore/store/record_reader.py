@@ -19,23 +19,23 @@ from ndcore.store.records import Dictionary, Document, OverallRecord, Record, Si
 from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import as_bytes, digest
 
-RECORDS, RECORD = 1024, 16 << 10  # records that wait to be read again, and bytes of one
+RECORDS, RECORD = 1024, 16 << 10  # most cached records, and most bytes of one
 
 
 class RecordReader:
-    """Reads records of versions by the numbers of their documents.
+    """A reader of the records of versions, by the numbers of their documents.
 
     Attributes
     ----------
     waiting : dict
-        Records of last versions that are not in the log yet, by number, or their bytes.
+        Records of last versions that are not in the log yet, or their bytes, by number.
     """
 
     def __init__(self, settings: StoreSettings, preparer: Preparer, log: Log, columns: DocumentColumns) -> None:
         self.settings, self.preparer, self.log, self.columns = settings, preparer, log, columns
         self.evidence = Evidence(settings, preparer.shingling)
         self.waiting: dict[int, Document | Sighting | bytes] = {}
-        self._read: OrderedDict[int, Document | Sighting] = OrderedDict()  # records that were read last, by position
+        self._read: OrderedDict[int, Document | Sighting] = OrderedDict()  # the records read last, by position
 
     def last(self, number: int) -> Document | Sighting:
         """Read the record of the last version of a document."""
@@ -63,9 +63,9 @@ class RecordReader:
         return record
 
     def before(self, record: Document | Sighting) -> Document | Sighting:
-        """Read the record of the version before the one of a record, which has one.
+        """Read the record of the version before another record's.
 
-        CorruptFile where it is of another key. Positions descend (`check`), so a walk over all versions ends.
+        Raises CorruptFile if it belongs to another document. Positions descend (`check`), so a walk over all versions ends.
         """
         earlier = self.at(record.previous)
         if isinstance(record, Sighting):
@@ -78,7 +78,7 @@ class RecordReader:
         return earlier
 
     def check(self, record: Record, position: int) -> None:
-        """Raise CorruptFile where a record has values that no writer writes."""
+        """Raise CorruptFile if a record has values that no writer writes."""
         wrong = None
         if isinstance(record, Document | Sighting) and record.previous >= position:
             wrong = f"the version before it is at position {record.previous}"
@@ -116,7 +116,7 @@ class RecordReader:
         return record
 
     def overall(self, number: int) -> OverallVerdict | None:
-        """Read the last verdict of a run over many stores on a document; None where there is none."""
+        """Read the last verdict of a run over many stores on a document; None if there is none."""
         position = self.columns.get("overall", number)
         if not position:
             return None
@@ -163,7 +163,7 @@ class RecordReader:
         return page
 
     def scope(self, record: Document) -> int:
-        """Return the scope of a document, as of a page."""
+        """Return the scope of a document, as for its page."""
         if record.scope is None:
             record.scope = self.preparer.scope_of(decode_key(record.name))
             if self.settings.must_agree and record.valid:
@@ -173,13 +173,13 @@ class RecordReader:
     # ---- comparing
 
     def near(self, page: Page, numbers: Ints) -> Ints:
-        """Filter valid documents to the ones that may reach the threshold with a page; few documents are not filtered.
+        """Filter valid documents to those that may reach the threshold with a page; few documents are not filtered.
 
-        The pages of a template share most features, and resemble each other too little. Their bitmaps reject nearly all of
-        them (bitmaps.h) and no document that reaches the threshold. A bitmap is made when it is first asked for, from
-        evidence, and where evidence is a signature there is none.
+        The pages of a template share most features but resemble each other too little. Bitmaps reject nearly all of them
+        (bitmaps.h), and never a document that reaches the threshold. A bitmap is made from evidence when it is first
+        needed; there are none if evidence is a signature.
 
-        O(documents), and the evidence of documents that have no bitmap yet.
+        O(documents), and reads the evidence of documents that have no bitmap yet.
         """
         evidence = self.evidence
         if len(numbers) <= FEW or not evidence.exact:
@@ -205,7 +205,7 @@ class RecordReader:
         return a.valid == b.valid and self.whole(a) == self.whole(b)
 
     def is_class(self, a: Page | Document, b: Page | Document) -> bool:
-        """Tell whether two pages or documents are in one class, apart from their scopes."""
+        """Tell whether two pages or documents are in one class, ignoring their scopes."""
         return self.is_equal(a, b) or (a.valid and b.valid and self.tokens(a) == self.tokens(b))
 
     def tokens(self, of: Page | Document) -> bytes:
@@ -215,14 +215,14 @@ class RecordReader:
         return of.tokens
 
     def _text_of(self, document: Document) -> Text:
-        """Return the text of a document whose record has no digests. CorruptFile where no texts are kept."""
+        """Return the text of a document whose record has no digests. Raises CorruptFile if no texts are kept."""
         if self.evidence.kind != "text":
             raise CorruptFile(f"document {document.number} has neither a digest nor a text; check the store")
         return self.evidence.text(document.evidence)
 
 
 def _version_of(payload: bytes) -> Document | Sighting:
-    """Return the record of a version. CorruptFile for another record."""
+    """Decode the record of a version. Raises CorruptFile for another record."""
     record = decode(payload)
     if not isinstance(record, Document | Sighting):
         raise CorruptFile("a record that should be of a version is of another kind; check the store")

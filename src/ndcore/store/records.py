@@ -1,7 +1,7 @@
-"""Records of the log: documents, sightings, removals, dictionaries and verdicts over all stores, as bytes.
+"""The encoding of the records of the log: documents, sightings, removals, dictionaries and verdicts over all stores.
 
-All integers are little-endian. A record begins with a byte: two bits for its kind, three for its class, three for its
-change, from the lowest on.
+All integers are little-endian. The first byte of a record has, from the lowest bit on, two bits for its kind, three for its
+class and three for its change.
 
 ========== ======================================================================================================
 kind       content
@@ -10,15 +10,15 @@ document   flags u8, date i64, number u32, [label u32, if it is another number],
            of the tokens (16, with shingles)], key, [previous version: position u64, resemblance f64, with a change],
            [changes], [history], evidence
 sighting   flags u8, date i64, number u32, digest of the bytes, previous version, position u64 of the record of the
-           document, text of a lexical version; with the change "gone": the page is there no more
+           document, text of a lexical version; with the change "gone": the page no longer exists
 removal    flags u8, changes
 dictionary number u32, bytes for zstandard
-overall    the byte `OVERALL_RECORD` alone, number u32, what a run over many stores said of the document (`overall`)
+overall    the byte `OVERALL_RECORD` alone, number u32, the verdict of a run over many stores (`overall`)
 ========== ======================================================================================================
 
-The length of a key is a u8 before it, or 255 and a u32; lengths of changes and history are u32. Changes are what a record
-does to earlier documents: numbers of the documents that leave, u32, then (number u32, label u32, role u8) of each document
-whose label or role is another one. A document or sighting may stand behind its receipt (`receipts`).
+A key is preceded by its length, a u8, or 255 and a u32; lengths of changes and history are u32. Changes are the effects of
+a record on earlier documents: numbers of the documents that leave, u32, then (number u32, label u32, role u8) of each
+document whose label or role changes. A document or sighting may follow its receipt (`receipts`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from ndcore.store.overall import OverallVerdict, decode_overall, encode_overall
 from ndcore.store.receipts import RECEIPT, Receipt, unwrap, wrap
 from ndcore.store.verdict import CHANGES, VERDICTS, Judged, Version
 
-LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # of a document: see `State`
-GONE = 16  # of a document, in the columns only: its page is there no more
-DIGESTED = 1  # of the record of a document: it has digests; others are made of its text where they are asked for
+LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # flags of a document: see `State`
+GONE = 16  # flag of a document, only in the columns: its page no longer exists
+DIGESTED = 1  # flag of a document's record: it has digests; otherwise they are made of its text when needed
 STR, LABELLED, CHANGING, HISTORIC, EXPIRED = 16, 32, 64, 128, 1
 DOCUMENT, SIGHTING, REMOVAL, DICTIONARY = range(4)
-OVERALL_RECORD = 10  # the first byte; no other record begins with it
-LONG_KEY = 255  # instead of the length of a key, which follows
+OVERALL_RECORD = 10  # first byte; no other record begins with it
+LONG_KEY = 255  # in place of the length of a key, which follows
 
 _FIRST = {verdict: DOCUMENT | i << 2 for i, verdict in enumerate(VERDICTS)}
 _LENGTHS = [bytes([size]) for size in range(256)]
@@ -76,9 +76,9 @@ NONE = Changes()
 class Document:
     """A document, and its last version so far.
 
-    number: its place in the order; label: the number of its representative; version: what this record acknowledges;
-    previous: the position of the record of the version before, 0 for none; history: versions whose records are gone;
-    scope: as of a page, made where it is asked for.
+    number: its place in the order; label: the number of its representative; version: the version that this record
+    acknowledges; previous: the position of the record of the previous version, 0 for none; history: versions whose records
+    are gone; scope: as for a page, computed when it is needed.
     """
 
     number: int
@@ -98,13 +98,13 @@ class Document:
 
     @property
     def valid(self) -> bool:
-        """Whether it has shingles."""
+        """Whether the document has shingles."""
         return bool(self.flags & VALID)
 
 
 @dataclass(slots=True)
 class Sighting:
-    """A version with the words of the last one, or the note that the page is gone.
+    """A version with the same words as the last one, or the record that the page is gone.
 
     origin: the position of the record of the document.
     """
@@ -129,7 +129,7 @@ class Removal:
 
 @dataclass(slots=True)
 class Dictionary:
-    """A dictionary of zstandard, for evidence of later records."""
+    """A zstandard dictionary for the evidence of later records."""
 
     number: int
     content: bytes = field(repr=False)
@@ -159,7 +159,7 @@ def encode(record: Record) -> bytes:
 
 
 def decode(payload: bytes) -> Record:
-    """Decode a record. Raises CorruptFile where the bytes are not one."""
+    """Decode a record. Raises CorruptFile if the bytes are not one."""
     try:
         first = payload[0]
         if first == RECEIPT:
@@ -215,7 +215,7 @@ def encode_new(
 ) -> bytes:
     """Encode the record of a document from its fields, without a `Document`.
 
-    middle: what is between key and evidence; nothing for a new key.
+    middle: the bytes between key and evidence; empty for a new key.
     """
     size, labelled = len(name), label != number
     return b"".join((
@@ -231,12 +231,12 @@ def _pack_head(first: int, version: Version, flags: int, number: int) -> bytes:
 
 
 def _as_float(score: float | None) -> float:
-    """Return a resemblance as a float of files, where nan stands for None."""
+    """Convert a resemblance to the float in files, where nan stands for None."""
     return math.nan if score is None else score
 
 
 def _score_of(value: float) -> float | None:
-    """Return the resemblance of a float of files."""
+    """Convert the float in files to a resemblance."""
     return None if math.isnan(value) else value
 
 
@@ -249,20 +249,20 @@ def _prefix_length(content: bytes) -> list[bytes]:
 
 
 class _Reading:
-    """A reader at an offset of a payload."""
+    """A reader of a payload from an offset on."""
 
     def __init__(self, payload: bytes, at: int) -> None:
         self.payload, self.at = payload, at
 
     def take(self, size: int) -> bytes:
-        """Return the next bytes. ValueError where there are fewer."""
+        """Read the next `size` bytes. Raises ValueError if there are fewer."""
         self.at += size
         if self.at > len(self.payload):
             raise ValueError("it is cut short")
         return self.payload[self.at - size : self.at]
 
     def number(self) -> int:
-        """Return the next u32."""
+        """Read the next u32."""
         return int.from_bytes(self.take(4), "little")
 
     def take_prefixed(self) -> bytes:

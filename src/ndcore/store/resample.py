@@ -1,9 +1,9 @@
-"""Samples drawn anew from the shingles that a store keeps, against copies made to escape the samples that are known.
+"""Fresh samples of the shingles in a store, to find copies that were made to escape known samples.
 
-A store finds candidates by features of signatures, whose seed its owner chose once. Whoever learns the seed, or tries many
-texts, can change exactly the shingles that features are made of: in a long text they are few, and the copy is not found.
-A sample that is drawn later, with another seed, knows nothing of these places (Broder et al. 1997, section 6.6; Heintze
-1996).
+A store finds candidates by features of signatures, whose seed its owner chose once. Anyone who learns the seed, or tries
+many texts, can change exactly the shingles that determine the features: a long text has few of them, and the copy is not
+found. A sample that is drawn later, with another seed, does not depend on these shingles (Broder et al. 1997, section 6.6;
+Heintze 1996).
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ BATCH = 512  # documents that are sampled together
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A stored page of which a text has a part.
+    """A stored page that a text contains in part.
 
     Attributes
     ----------
     key : key
-        Of the first page with these tokens.
+        The key of the first page with these tokens.
     containing : float
         The estimated containment of the page in the text.
     low, high : float
         Its confidence interval.
     resemblance : float
-        The resemblance of both that follows from it.
+        The resemblance that follows from it.
     """
 
     key: Key
@@ -54,29 +54,29 @@ class Copy:
 
 
 class Resampled:
-    """Samples of all pages of a store, drawn now with a seed that nobody knows, to compare texts with.
+    """Samples of all pages of a store, drawn now with a secret seed, to be compared with texts.
 
     Parameters
     ----------
     store : Store
-        With evidence="text" or "shingles". Pages that come later are not in the samples.
+        A store with evidence="text" or "shingles". Pages added later are not in the samples.
     size : int
-        Shingles of each page, at most.
+        The largest number of sampled shingles of each page.
     seed : int, optional
-        0 to 2^64 − 1. None: 64 random bits of the operating system, as is right against copies that were made to escape.
+        0 to 2^64 − 1. None: 64 random bits from the operating system, which is right for copies that were made to escape.
     progress : bool or callable, optional
 
     Raises
     ------
     ValueError
-        The store keeps sketches only, or a parameter is out of range.
+        The store keeps only sketches, or a parameter is out of range.
 
     Notes
     -----
     Reads the evidence of every page once. 12 bytes of memory for each sampled shingle. The sample of a page is uniform and
-    without replacement, so the share of it that a text has is an unbiased estimate, with a standard deviation of at most
-    0.5 / √size. Drawing takes 60 µs for a page of 5 KB, a query of such a page 2.7 ms with 20,000 pages (Intel Xeon, 2 vCPU,
-    2026-11-22).
+    without replacement, so the share of it that a text has is an unbiased estimate of the containment, with a standard
+    deviation of at most 0.5 / √size. Drawing takes 60 µs for a page of 5 KB, a query of such a page 2.7 ms with 20,000
+    pages (Intel Xeon, 2 vCPU, 2026-11-22).
 
     References
     ----------
@@ -100,7 +100,7 @@ class Resampled:
         return len(self._numbers)
 
     def query(self, text: Text, threshold: float = 0.5, confidence: float = 0.95) -> list[Copy]:
-        """Find the pages of which the text has a part, the largest part first.
+        """Find the pages that the text contains in part, the largest containment first.
 
         Parameters
         ----------
@@ -108,12 +108,12 @@ class Resampled:
         threshold : float
             The least share of a page's sample that the text must have.
         confidence : float
-            Of the intervals.
+            The confidence of the intervals.
 
         Returns
         -------
         list of Copy
-            Pages that were removed meanwhile are left out.
+            Pages removed meanwhile are left out.
 
         Notes
         -----
@@ -138,7 +138,7 @@ class Resampled:
                     for i, number in zip(order, self._numbers[places[order]].tolist(), strict=True) if number in state.live]
 
     def _holders(self, mine: UInts) -> Ints:
-        """Return the place of a page for each shingle of its sample that is in a set."""
+        """Return, for each sampled shingle that is in a set, the index of its page."""
         sketch = self._all.sketch_hashes(mine, [0, len(mine)])
         wanted = np.sort(sketch.values)
         first, last = (np.searchsorted(self._values, wanted, side) for side in ("left", "right"))
@@ -178,11 +178,11 @@ class Resampled:
 
 
 def _batches(numbers: list[int]) -> Iterator[list[int]]:
-    """Cut numbers into batches."""
+    """Split numbers into batches."""
     for start in range(0, len(numbers), BATCH):
         yield numbers[start : start + BATCH]
 
 
 def _join(parts: list[Ints]) -> Ints:
-    """Put arrays end to end."""
+    """Concatenate arrays."""
     return np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64)

@@ -1,25 +1,25 @@
-"""Move a host to another shard, and add a shard: step by step, so that whoever is killed, the next try goes on from there.
+"""Move a host to another shard, and add a shard, in steps that can be resumed if any process is killed.
 
-A host moves like this.
+A host is moved in these steps.
 
-1. Both shards find the pages of the host that they have, while pages are decided on.
+1. Both shards find their pages of the host, while pages are still decided.
 2. A version of the map says that the host is being copied. When all shards have it, writes to the host wait.
-3. Its pages are copied to the new shard, in place of what a try before has left there.
-4. A version gives the host to the new shard, which gets it first and refuses it where the copy is not complete. When all
-   shards have it, the old one forgets the pages.
+3. Its pages are copied to the new shard, and replace what an earlier attempt left there.
+4. A version assigns the host to the new shard, which gets the version first and refuses it if the copy is not complete. When
+   all shards have it, the old shard removes the pages.
 5. A version ends the move.
 
-A move that is abandoned in step 3 has another version 4: the host stays, and the new shard forgets what it has of it.
+If a move is abandoned in step 3, the next version leaves the host where it was, and the new shard removes its copy.
 
-A shard joins like this.
+A shard joins in these steps.
 
-1. The other shards find the hosts with pages that it would get, while pages are decided on.
+1. The other shards find the hosts with pages that it would get, while pages are still decided.
 2. A version says that it joins. When all shards have it, writes to hosts that it would get wait.
-3. The shards say which of these hosts have pages.
-4. A version lists these hosts with the shards where they are, and gives new hosts to the shard.
+3. The shards report which of these hosts have pages.
+4. A version lists these hosts with their present shards, and assigns new hosts to the joining shard.
 
-All shards have a version before the next step begins, so no two of them ever take pages of one host. The first shard of the
-map gets each version first: of two changes at the same time, one is refused there.
+All shards have a version before the next step begins, so no two of them ever accept pages of one host. The first shard of
+the map gets each version first: of two concurrent changes, it refuses one.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from ndcore.store.service_client import Call, Conversation, answer_of, reply_of
 from ndcore.store.shard_map import COPY, ShardMap
 from ndcore.store.sharded import ShardClient, check_settings, latest_map
 
-SECONDS = 3600.0  # in which a shard finds or forgets pages
+SECONDS = 3600.0  # time for a shard to find or remove pages
 
 
 class ShardAdmin(ShardClient):
-    """A client of a shard that changes the map, with a token of the scopes read and admin."""
+    """A client of a shard for changing the map, with a token of the scopes read and admin."""
 
     def give_map(self, given: ShardMap) -> None:
-        """Give the shard a version of the map. OtherShardMap where it has a later one, or another one of this version."""
+        """Send the shard a version of the map. Raises OtherShardMap if it has a later or another map."""
         self._talk(_post("shard-map", given.as_dict()))
         self.set_version(given.version)
 
     def find_host(self, host: str) -> None:
-        """Let the shard find the pages of a host, so that it need not do so while writes wait."""
+        """Let the shard find the pages of a host ahead, so that writes need not wait for that."""
         self._talk(_post("find-host", {"host": host}, SECONDS))
 
     def forget_host(self, host: str) -> None:
-        """Let the shard forget the pages of a host that was moved away."""
+        """Let the shard remove the pages of a host that was moved away."""
         self._talk(_post("forget-host", {"host": host}, SECONDS))
 
     def list_hosts(self, joining: str) -> list[str]:
@@ -60,12 +60,12 @@ class ShardAdmin(ShardClient):
         return hosts
 
     def copy_host(self, host: str, target: ShardAdmin) -> int:
-        """Copy the pages of a host to another shard, as the shard sends them, and return how many there were.
+        """Copy the pages of a host to another shard, as a stream, and return their number.
 
         Raises
         ------
         ConnectionError
-            The copy ended early. Nothing of it counts.
+            The copy ended early, and does not count.
         """
         path = {"url": "host", "params": {"host": host}, "timeout": SECONDS}
         try:
@@ -93,7 +93,7 @@ class ShardAdmins:
     Parameters
     ----------
     addresses, token, verify
-        As of `move_host`.
+        As for `move_host`.
     """
 
     def __init__(self, addresses: str | Sequence[str], token: str | None, verify: Any) -> None:
@@ -103,7 +103,7 @@ class ShardAdmins:
         for name, url in first.shards.items():
             self.add(name, url)
         self.map = max((shard.shard_map() for shard in self.shards.values()), key=lambda each: each.version)
-        for name in self.map.shards.keys() - self.shards.keys():  # it joins, and the first one did not know
+        for name in self.map.shards.keys() - self.shards.keys():  # a joining shard that the first one did not know
             self.add(name, self.map.shards[name])
 
     def add(self, name: str, url: str) -> None:
@@ -111,7 +111,7 @@ class ShardAdmins:
         self.shards[name] = self._open(url)
 
     def give(self, given: ShardMap, first: str | None = None) -> None:
-        """Give all shards a version of the map: the one that is named first, then in their order."""
+        """Send a version of the map to all shards: to `first`, then to the others in order."""
         for name in sorted(self.shards, key=lambda name: name != first):
             self.shards[name].give_map(given)
         self.map = given
@@ -125,7 +125,7 @@ class ShardAdmins:
 
 
 def _check_name(host: str, keys: str) -> None:
-    """Raise ValueError unless URLs have a host, as keys of a store write it. keys: its setting."""
+    """Raise ValueError unless a host is in the form of keys of a store. keys: the store's setting."""
     url = f"http://[{host}]/" if ":" in host else f"http://{host}/"
     written = host_of(normalise_url(url) if keys == "url" else url)
     if written != host:
@@ -142,52 +142,52 @@ def move_host(
     addresses: str | Sequence[str], host: str, target: str, token: str | None = None, *, verify: Any = True,
     progress: bool | Progress | None = None,
 ) -> tuple[ShardMap, int | None]:
-    """Move the pages of a host to another shard, or go on with this move where it ended early. Nothing, if it is there.
+    """Move the pages of a host to another shard, or resume an interrupted move. Does nothing if they are there already.
 
-    A move back to the old shard, while the pages are being copied, abandons the move: the new shard forgets them.
+    A move back to the old shard while the pages are being copied abandons the move: the new shard removes its copy.
 
     Parameters
     ----------
     addresses : str or sequence of str
-        Addresses of shards, one at least.
+        Addresses of shards, at least one.
     host : str
-        As keys of pages have it: in lower case, without a port. With keys="url", in Punycode (RFC 3492).
+        The host, in the form of keys of pages: in lower case, without a port. With keys="url", in Punycode (RFC 3492).
     target : str
-        Name of the shard that gets it.
+        The name of the receiving shard.
     token : str, optional
-        With the scopes read and admin, which all shards know. None: the variable NDCORE_TOKEN of the environment.
+        A token with the scopes read and admin that all shards know. None: the environment variable NDCORE_TOKEN.
     verify : bool or ssl.SSLContext
-        As of httpx.
+        As for httpx.
     progress : bool or callable, optional
 
     Returns
     -------
     (ShardMap, int or None)
-        The last version of the map, and how many pages were moved; None where they were there already.
+        The last version of the map, and the number of moved pages; None if they were there already.
 
     Raises
     ------
     ValueError
-        There is no shard of this name; another host is being moved, or a shard joins; no key of a page can have this host;
-        the settings of the shards differ.
+        There is no shard with this name; another host is being moved, or a shard joins; no key of a page can have this
+        host; or the settings of the shards differ.
     ConnectionError
-        A shard does not answer. Where the move has begun, writes to the host wait until it is called again.
+        A shard does not answer. If the move has begun, writes to the host wait until it is resumed.
     OtherShardMap
         Somebody else changed the map meanwhile.
     PermissionError
-        The token has not both scopes.
+        The token lacks a scope.
 
     Notes
     -----
-    Reads of the host go on, and other hosts are decided on as before. Writes to the host wait while its pages are copied.
-    Both shards read all their pages once to find the pages of the host, before anything waits.
+    Reads of the host continue, and other hosts are not affected. Writes to the host wait while its pages are copied. Before
+    that, both shards read all their pages once to find the pages of the host.
     """
     with ShardAdmins(addresses, token, verify) as fleet, reporting(progress) as report:
         known, copied = fleet.map, None
         begun = known.move
         back = begun is not None and (begun.host, begun.source, begun.step) == (host, target, COPY)
         if begun is None:
-            planned = known if known.owner(host) == target else known.begin_move(host, target)  # refuses what cannot be
+            planned = known if known.owner(host) == target else known.begin_move(host, target)  # may raise ValueError
             here, there = (fleet.shards[name].stats()["settings"] for name in (known.owner(host), target))
             check_settings(f"the shard {target}", there, here)
             _check_name(host, here["keys"])
@@ -210,7 +210,7 @@ def move_host(
         elif begun.step == COPY:
             report("copying the pages of the host", 0, 1)
             copied = fleet.shards[begun.source].copy_host(host, fleet.shards[target])
-            fleet.give(fleet.map.end_copy(), first=target)  # refuses where its copy is not complete
+            fleet.give(fleet.map.end_copy(), first=target)  # the target refuses if its copy is not complete
         report("forgetting the pages of the host", 0, 1)
         assert fleet.map.move is not None
         fleet.shards[fleet.map.move.source].forget_host(host)
@@ -222,16 +222,17 @@ def add_shard(
     addresses: str | Sequence[str], name: str, address: str, token: str | None = None, *, verify: Any = True,
     progress: bool | Progress | None = None,
 ) -> ShardMap:
-    """Let a further shard join, or go on with that where it ended early. Nothing, if it is there.
+    """Let a further shard join, or resume an interrupted join. Does nothing if it has joined already.
 
-    Hosts that have pages stay where they are; new hosts go to it by its share.
+    Hosts that have pages stay where they are; the shard gets its share of new hosts.
 
     Parameters
     ----------
     addresses, token, verify, progress
-        As of `move_host`. addresses: of the shards that are there.
+        As for `move_host`. addresses: of the existing shards.
     name, address : str
-        Of the new shard. It serves an empty store with the settings of the others, and has a map of the fleet.
+        Name and address of the new shard. It serves an empty store with the settings of the others, and has a map of the
+        fleet.
 
     Returns
     -------
@@ -241,15 +242,15 @@ def add_shard(
     Raises
     ------
     ValueError
-        There is a shard of this name at another address; its store has pages, or other settings; a host is being moved,
-        or another shard joins.
+        A shard of this name has another address; its store has pages or other settings; a host is being moved, or another
+        shard joins.
     ConnectionError, OtherShardMap, PermissionError
-        As of `move_host`.
+        As for `move_host`.
 
     Notes
     -----
-    All shards read all their pages once, before anything waits. Then writes to the hosts that the shard would get wait until
-    the shards have said which of these they have.
+    First, all shards read all their pages once. Then writes to the hosts that the new shard would get wait until the shards
+    have reported which of these hosts they have.
     """
     with ShardAdmins(addresses, token, verify) as fleet, reporting(progress) as report:
         known = fleet.map
@@ -258,7 +259,7 @@ def add_shard(
             return known
         others = [other for other in known.shards if other != known.joining]
         if (known.joining, known.shards.get(name)) != (name, address):
-            planned = known.begin_join(name, address)  # refuses what cannot be
+            planned = known.begin_join(name, address)  # may raise ValueError
             fleet.give(known)
             fleet.add(name, address)
             _check_new(fleet.shards[name], fleet.shards[others[0]])
@@ -274,7 +275,7 @@ def add_shard(
 
 
 def _check_new(shard: ShardAdmin, other: ShardAdmin) -> None:
-    """Raise ValueError where a new shard has pages, or settings that differ from another shard's."""
+    """Raise ValueError if a new shard has pages, or settings that differ from another shard's."""
     new, there = shard.stats(), other.stats()
     if new["documents"]:
         raise ValueError(f"{shard.url} has {new['documents']:,} pages already; a new shard is empty")

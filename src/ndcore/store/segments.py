@@ -1,10 +1,10 @@
-"""Files of an index: immutable segments of postings, and the generation file that names those in use.
+"""Files of an index: immutable segments of postings, and the generation file that names the ones in use.
 
-A segment is one or more containers, each with whole groups: small segments are one file, large ones are written group by
-group, so that a merge needs memory for a few groups only. The generation file `NAME.index` is replaced by renaming, after
-the files that it names are on disk. Files that it does not name are left over from a crash; the next writer removes them.
+A segment has one or more containers, each with whole groups: small segments are one file, large ones are written group by
+group, so that a merge needs memory for only a few groups. The generation file `NAME.index` is replaced by renaming, after
+the files that it names are on disk. Other files are left over from a crash, and the next writer removes them.
 
-Nothing is read in full on opening: a segment is mapped, its directories are verified, and a block of entries is verified
+Opening does not read files in full: a segment is mapped, its directories are verified, and a block of entries is verified
 when it is first searched.
 """
 
@@ -28,14 +28,14 @@ from ndcore.storage import container
 from ndcore.storage.container import CorruptFile
 
 KIND, SEGMENT_KIND = "store index", "store postings"
-PART_BYTES = 64 << 20  # of groups in one file, and at least one group
+PART_BYTES = 64 << 20  # bytes of groups in one file, which has at least one group
 
 Packed = tuple[AnyArray, AnyArray]  # directory and words of a group
 
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """What the generation file says of a segment. `parts`: the first group of each file, and the number of groups."""
+    """A segment in the generation file. `parts`: the first group of each file, then the number of groups."""
 
     number: int
     base: int
@@ -59,7 +59,7 @@ class Generation:
         Grows with every change.
     groups, value_bits : int
     key : bytes
-        Of the hash of values.
+        The key of the hash of values.
     covered : int
         See `GrowingIndex.covered`.
     next_segment : int
@@ -76,26 +76,26 @@ class Generation:
 
     @property
     def hashing(self) -> list[int | str]:
-        """What tells segments of this index from others: the width of values and a digest of the key."""
+        """The properties that identify segments of this index: the width of values and a digest of the key."""
         return [self.value_bits, hashlib.blake2b(self.key, digest_size=8).hexdigest()]
 
 
 def write_generation(directory: Path, name: str, state: Generation) -> None:
-    """Replace the generation file; its segments are on disk."""
+    """Replace the generation file; its segments must be on disk."""
     segments = [{**asdict(segment), "parts": list(segment.parts)} for segment in state.segments]
     header = {**asdict(state), "key": state.key.hex(), "segments": segments}
     container.write(directory / f"{name}.index", KIND, header, {})
 
 
 def read_generation(directory: Path, name: str) -> Generation:
-    """Read the generation file. FileNotFoundError: there is none; CorruptFile: it is damaged, or of another format."""
+    """Read the generation file. Raises FileNotFoundError, or CorruptFile if it is damaged or in another format."""
     path = directory / f"{name}.index"
     try:
         header, _ = container.read(path, KIND)
         number, groups, value_bits, covered, next_segment = (
             _number(header[field]) for field in ("number", "groups", "value_bits", "covered", "next_segment"))
         segments, key = tuple(map(_segment_file, header["segments"])), bytes.fromhex(header["key"])
-        _postings.Recent(groups, 1, value_bits, key)  # ValueError: there is nothing with such groups, values or key
+        _postings.Recent(groups, 1, value_bits, key)  # raises ValueError for impossible groups, values or key
         state = Generation(number, groups, value_bits, key, covered, next_segment, segments)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, CorruptFile):
@@ -128,7 +128,7 @@ def left_over(directory: Path, name: str, state: Generation | None) -> list[Path
 
 def write_segment(directory: Path, name: str, state: Generation, planned: SegmentFile, lists: Iterable[Packed]
                   ) -> SegmentFile:
-    """Write the lists of all groups, in order; `planned` has all but the parts. Files are on disk when this returns."""
+    """Write and sync the lists of all groups, in order; `planned` has all fields but the parts."""
     parts, size = [0], 0
     waiting: list[Packed] = []
     try:
@@ -161,7 +161,7 @@ def _write_part(directory: Path, name: str, state: Generation, planned: SegmentF
 
 
 def _describe_part(state: Generation, segment: SegmentFile, first: int) -> dict[str, Any]:
-    """Return what the file of a segment from a group on must say."""
+    """Return the header that the file of a segment from a group on must have."""
     said = asdict(segment)
     del said["parts"]
     return {"hashing": state.hashing, **said, "first": first}
@@ -172,7 +172,7 @@ def _digest(places: AnyArray) -> str:
 
 
 def open_segment(directory: Path, name: str, state: Generation, segment: SegmentFile) -> _postings.Segment:
-    """Map a segment. CorruptFile: a file is damaged or of another segment; FileNotFoundError: a file is missing."""
+    """Map a segment. Raises CorruptFile if a file is damaged or of another segment, FileNotFoundError if one is missing."""
     lists: list[Packed] = []
     for path, first, end in zip(segment.paths(directory, name), segment.parts[:-1], segment.parts[1:], strict=True):
         lists += _open_part(path, _describe_part(state, segment, first), end)
@@ -214,7 +214,7 @@ def read_at_random(array: AnyArray) -> None:
 
 
 def verify(directory: Path, name: str, segment: SegmentFile) -> list[str]:
-    """Verify all checksums of a segment; return what is wrong."""
+    """Verify all checksums of a segment; return the problems found."""
     problems = []
     for path in segment.paths(directory, name):
         try:

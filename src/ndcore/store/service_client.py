@@ -1,8 +1,8 @@
 """Clients of ``ndcore serve --write``: a store on another computer, with the methods of `Store`, for threads or asyncio.
 
-What is asked and what the answer means stands once, in functions that yield requests and get their answers; `ServiceClient`
-and `AsyncServiceClient` send these. A request that gets no answer is sent again with the same idempotency key, so a page is
-decided on once.
+Each request, and the meaning of its answer, is defined once, in a generator that yields requests and receives answers;
+`ServiceClient` and `AsyncServiceClient` send them. A request without an answer is sent again with the same idempotency key,
+so a page is decided once.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, 
 
 JSON, LINES = "application/json", "application/x-ndjson"
 PURPOSE = "a client of ndcore serve --write"
-TRIES = 6  # of a request, the waits between them are 0.1, 0.2, 0.4 … seconds, or what the server says
-SECONDS = 60.0  # for an answer
-LONGEST_WAIT = 60.0  # seconds; a server may say more
-MOVES = 900  # tries of a request for a host that is being moved to another shard, about a second apart
-ANSWERED = 1 << 18  # bytes of answers, about, of a request that is sent as a whole before they are read
-UNKNOWN_KEY = "urn:ndcore:unknown-key"  # the type of the problem that the store has no such page
-OTHER_MAP = "urn:ndcore:other-shard-map"  # … that the pages are at another shard, or the map of shards is another one
-HOST_MOVES = "urn:ndcore:host-moves"  # … that the host is being moved to another shard
-MAP_VERSION = "ndcore-shard-map"  # the header with the version of the map of shards that a client has
-AGAIN = (429, 502, 503, 504)  # the server is busy or stops, or its proxy does not reach it
-TOKEN = "NDCORE_TOKEN"  # the variable of the environment
+TRIES = 6  # attempts of a request; the waits between them are 0.1, 0.2, 0.4 … seconds, or as the server says
+SECONDS = 60.0  # time limit of an answer
+LONGEST_WAIT = 60.0  # seconds between attempts, even if a server asks for more
+MOVES = 900  # attempts of a request for a host that is being moved to another shard, about a second apart
+ANSWERED = 1 << 18  # about as many bytes of answers to a request, which is sent completely before they are read
+UNKNOWN_KEY = "urn:ndcore:unknown-key"  # problem type: the store has no such page
+OTHER_MAP = "urn:ndcore:other-shard-map"  # problem type: the pages are at another shard, or the map of shards differs
+HOST_MOVES = "urn:ndcore:host-moves"  # problem type: the host is being moved to another shard
+MAP_VERSION = "ndcore-shard-map"  # header with the client's version of the map of shards
+AGAIN = (429, 502, 503, 504)  # statuses: the server is busy or stops, or its proxy does not reach it
+TOKEN = "NDCORE_TOKEN"  # the environment variable
 
 Parameters = ParamSpec("Parameters")
 T = TypeVar("T")
@@ -47,10 +47,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Call(NamedTuple):
-    """A request: its route, the values of its query, and its body; a list is lines of JSON. None: GET, without a body.
+    """A request: its route, the values of its query, and its body. A list is sent as JSON lines. None: GET, without a body.
 
-    once: it is not sent again where its answer is lost, since it would do its work again. seconds: in which the answer must
-    come; None: as of the client.
+    once: do not send it again if its answer is lost, because it would do its work again. seconds: time limit of the answer;
+    None: the client's.
     """
 
     route: str
@@ -61,7 +61,7 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer: the status, the seconds after which to ask again or None, and the body."""
+    """An answer: the status, the seconds until the next attempt or None, and the body."""
 
     status: int
     wait: float | None
@@ -75,40 +75,40 @@ class OtherShardMap(LookupError):
 Conversation: TypeAlias = Generator[Call, Any, T]
 
 
-# ---- what is asked, and what the answer means
+# ---- conversations: requests, and the meaning of answers
 
 
 def decide(key: Key, text: Text, date: Date = None, *, idempotency_key: str | None = None) -> Conversation[Verdict]:
-    """Give the verdict on a page, and keep the page, as `Store.decide`. It is on disk when this returns.
+    """Give the verdict on a page, and keep the page; see `Store.decide`. The page is on disk when this returns.
 
     Parameters
     ----------
     key, text, date
-        As of `Store.decide`.
+        As for `Store.decide`.
     idempotency_key : str, optional
-        1 to 256 printable characters of ASCII that no other page has. A page that was sent with it before gets its first
-        answer. None: one of this call, for what it has to send again.
+        1 to 256 printable ASCII characters that no other page has. A page that was sent with this key before gets its first
+        answer. None: a new key for this call, used if it has to send the page again.
 
     Raises
     ------
     ValueError
         A value is not accepted, or the idempotency key was used for another page.
     PermissionError, ConnectionError, OSError
-        The token does not allow it; the server does not answer; its disk is full.
+        The token does not allow this; the server does not answer; its disk is full.
     """
     answer = yield Call("decide", {}, _page(given_key(key), text, date, idempotency_key or uuid.uuid4().hex))
     return _verdict(answer)
 
 
 def decide_part(items: Sequence[Item], keys: Sequence[str]) -> Conversation[list[Verdict]]:
-    """Give the verdicts on some pages, and keep them. keys: their idempotency keys."""
+    """Give the verdicts on some pages, and keep the pages. keys: their idempotency keys."""
     lines = [_page(given_key(key), text, date, own) for (key, text, date), own in zip(items, keys, strict=True)]
     answers = yield Call("decide-many", {}, lines)
     return [_verdict(answer) for answer in answers]
 
 
 def peek(text: Text, key: Key | None = None) -> Conversation[Verdict]:
-    """Give the verdict that `decide` would give on the page with a new key, and keep nothing, as `Store.peek`."""
+    """Give the verdict that `decide` would give on the page with a new key, without keeping it; see `Store.peek`."""
     answer = yield Call("peek", {}, {"text": _text(text), **({} if key is None else {"key": key_as_json(key)})})
     judged = answer["judgement"]
     return Verdict(None, judged["verdict"], _key(judged["of"]), _key(judged["equal"]), judged["resemblance"],
@@ -116,18 +116,18 @@ def peek(text: Text, key: Key | None = None) -> Conversation[Verdict]:
 
 
 def mark_gone(key: Key, date: Date = None) -> Conversation[bool]:
-    """Note that the page of a key is there no more, and tell whether the store has it, as `Store.mark_gone`."""
+    """Record that the page of a key is gone, and tell whether the store has the page; see `Store.mark_gone`."""
     answer = yield Call("seen", {}, {"key": key_as_json(key), "date": _date(date)})
     return bool(answer["known"])
 
 
 def remove(key: Key) -> Conversation[None]:
-    """Forget a page with all its versions, as `Store.remove`. KeyError if there is none."""
+    """Remove a page with all its versions; see `Store.remove`. Raises KeyError if there is none."""
     yield Call("remove", {}, _name_page(key), once=True)
 
 
 def expire(before: Date) -> Conversation[int]:
-    """Forget the pages whose last version is older than a date, and return how many, as `Store.expire`."""
+    """Remove the pages whose last version is older than a date, and return their number; see `Store.expire`."""
     if before is None:
         raise TypeError("before is None; give a date: pages whose last version is older are forgotten")
     answer = yield Call("expire", {}, {"before": _date(before)}, once=True)
@@ -156,7 +156,7 @@ def count() -> Conversation[int]:
 
 
 def cluster(key: Key) -> Conversation[list[Key]]:
-    """Return the keys in the cluster of a page, the representative first, as `Store.cluster`."""
+    """Return the keys in the cluster of a page, the representative first; see `Store.cluster`."""
     keys: list[Key] = []
     for number in range(1, 1 << 30):
         answer = yield Call("document", {**_word(key), "page": number, "size": 500})
@@ -167,7 +167,7 @@ def cluster(key: Key) -> Conversation[list[Key]]:
 
 
 def clusters(least: int = 1) -> Conversation[list[list[Key]]]:
-    """Return the clusters of `least` pages or more, as `Store.clusters` yields them."""
+    """Return the clusters of `least` pages or more; see `Store.clusters`."""
     listed: list[list[Key]] = []
     for number in range(1, 1 << 30):
         answer = yield Call("clusters", {"least": least, "page": number, "size": 500})
@@ -181,13 +181,13 @@ def clusters(least: int = 1) -> Conversation[list[list[Key]]]:
 
 
 def locate(key: Key) -> Conversation[Key]:
-    """Return the key of the cluster of a page that was seen last, as `Store.locate`."""
+    """Return the key in the cluster of a page that was seen last; see `Store.locate`."""
     answer = yield Call("locate", _word(key))
     return key_of_json(answer["located"])
 
 
 def history(key: Key) -> Conversation[list[Version]]:
-    """Return the versions of a page, in the order in which they came, as `Store.history`."""
+    """Return the versions of a page, in the order in which they were added; see `Store.history`."""
     versions: list[Version] = []
     for number in range(1, 1 << 30):
         answer = yield Call("history", {**_word(key), "versions": number, "size": 500})
@@ -198,7 +198,7 @@ def history(key: Key) -> Conversation[list[Version]]:
 
 
 def overall(key: Key) -> Conversation[OverallVerdict | None]:
-    """Return what the last run over many stores said of a page, as `Store.overall`."""
+    """Return the verdict of the last run over many stores on a page; see `Store.overall`."""
     answer = yield Call("document", {**_word(key), "size": 1})
     said = answer["overall"]
     if said is None:
@@ -207,13 +207,13 @@ def overall(key: Key) -> Conversation[OverallVerdict | None]:
 
 
 def text(key: Key) -> Conversation[Text]:
-    """Return the text of the last version of a page, as `Store.text`."""
+    """Return the text of the last version of a page; see `Store.text`."""
     answer = yield Call("text", _word(key))
     return key_of_json(answer["text"])  # type: ignore[return-value]
 
 
 def stats() -> Conversation[dict[str, Any]]:
-    """Return counts and settings, as `Store.stats`."""
+    """Return counts and settings; see `Store.stats`."""
     answer = yield Call("about", {})
     return {**answer["figures"], "settings": answer["settings"]}
 
@@ -222,7 +222,7 @@ def stats() -> Conversation[dict[str, Any]]:
 
 
 def _page(key: Key, text: Text, date: Date, idempotency_key: str) -> dict[str, Any]:
-    """Return a page for JSON. The server dates a page without a date, so that one that is sent again is the same."""
+    """Convert a page for JSON. The server dates a page without a date, so that it is the same when it is sent again."""
     when = {} if date is None else {"date": _date(date)}
     return {"key": key_as_json(key), "text": _text(text), "idempotency_key": idempotency_key, **when}
 
@@ -238,12 +238,12 @@ def _date(date: Date) -> str:
 
 
 def _name_page(key: Key) -> dict[str, Any]:
-    """Return a key for the body of a request."""
+    """Convert a key for the body of a request."""
     return {"key": key_as_json(key), "kind": type(key).__name__}
 
 
 def _word(key: Key) -> dict[str, Any]:
-    """Return a key for a query."""
+    """Convert a key for a query."""
     return {"key": key.hex() if isinstance(key, bytes) else key, "kind": type(key).__name__}
 
 
@@ -264,7 +264,7 @@ Steps: TypeAlias = Generator[Call | float, Reply | Exception | None, T]
 
 
 def _converse(talk: Conversation[T], tries: int, server: str) -> Steps[T]:
-    """Yield the requests of a conversation as `_exchange` does, and return its value. server: its address, for messages."""
+    """Yield the requests of a conversation like `_exchange`, and return its value. server: its address, for messages."""
     answer: Any = None
     raised: Exception | None = None
     while True:
@@ -273,18 +273,18 @@ def _converse(talk: Conversation[T], tries: int, server: str) -> Steps[T]:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError) as error:
-            if answer is None:  # a value of the caller is at fault
+            if answer is None:  # the fault is in a value of the caller
                 raise
             raise RuntimeError(f"the server answers what ndcore serve --write does not: {answer!r:.200}") from error
         answer, raised = None, None
         try:
             answer = yield from _exchange(call, tries, server)
-        except Exception as error:  # the conversation may know what it means
+        except Exception as error:  # the conversation may handle it
             raised = error
 
 
 def _exchange(call: Call, tries: int, server: str) -> Steps[Any]:
-    """Yield a request, get its reply or what went wrong, and return the answer; yield seconds to wait before another try."""
+    """Yield a request, receive its reply or error, and return the answer; yield seconds to wait before another attempt."""
     waits = [0.1 * 2**i for i in range(tries - 1)]
     moves = MOVES
     while True:
@@ -313,7 +313,7 @@ def _exchange(call: Call, tries: int, server: str) -> Steps[Any]:
 
 
 class _Cut(ConnectionError):
-    """No answer, or one that ended early: the request is sent again. kind: the type of the problem, if it has one."""
+    """There was no answer, or it ended early: the request is sent again. kind: the type of the problem, if it has one."""
 
     def __init__(self, detail: str, kind: str | None = None) -> None:
         super().__init__(detail)
@@ -321,7 +321,7 @@ class _Cut(ConnectionError):
 
 
 def answer_of(call: Call, reply: Reply) -> Any:
-    """Return the answer of a reply. Raises the error that it says, or _Cut."""
+    """Parse the answer in a reply. Raises the error that it reports, or _Cut."""
     if reply.status in AGAIN:
         raise _cut(reply.content)
     if reply.status != 200:
@@ -346,7 +346,7 @@ def answer_of(call: Call, reply: Reply) -> Any:
 
 
 def _cut(content: bytes) -> _Cut:
-    """Return what a problem says, of a server that is busy or stops, or of its proxy."""
+    """Make the _Cut for the reply of a server that is busy or stops, or of its proxy."""
     try:
         problem = json.loads(content)
         return _Cut(str(problem["detail"]), problem.get("type"))
@@ -355,7 +355,7 @@ def _cut(content: bytes) -> _Cut:
 
 
 def _problem(reply: Reply) -> dict[str, Any]:
-    """Return the problem of a reply. RuntimeError where something else than ndcore answers."""
+    """Parse the problem in a reply. Raises RuntimeError if the reply does not come from ndcore."""
     try:
         problem: dict[str, Any] = json.loads(reply.content)
         if problem["status"] == reply.status and isinstance(problem["detail"], str):
@@ -366,7 +366,7 @@ def _problem(reply: Reply) -> dict[str, Any]:
 
 
 def _raise(problem: dict[str, Any]) -> NoReturn:
-    """Raise the error that a problem means."""
+    """Raise the error for a problem."""
     status, detail = problem["status"], problem["detail"]
     if status in (400, 413, 415, 422):
         raise ValueError(detail)
@@ -386,7 +386,7 @@ def _raise(problem: dict[str, Any]) -> NoReturn:
 
 
 def _content(body: dict[str, Any] | list[dict[str, Any]]) -> tuple[bytes, str]:
-    """Return the body of a request, and its type."""
+    """Encode the body of a request; return it with its media type."""
     def encoded(value: dict[str, Any]) -> bytes:
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -399,7 +399,7 @@ def _content(body: dict[str, Any] | list[dict[str, Any]]) -> tuple[bytes, str]:
 
 
 def _request(call: Call) -> dict[str, Any]:
-    """Return what httpx is told of a call."""
+    """Make the arguments of httpx for a call."""
     timeout = {} if call.seconds is None else {"timeout": call.seconds}
     if call.body is None:
         return {"method": "GET", "url": call.route, "params": call.query, **timeout}
@@ -408,13 +408,13 @@ def _request(call: Call) -> dict[str, Any]:
 
 
 def reply_of(response: Any) -> Reply:
-    """Return a response of httpx."""
+    """Make a `Reply` from a response of httpx."""
     wait = response.headers.get("retry-after", "")
     return Reply(response.status_code, float(wait) if wait.isascii() and wait.isdigit() else None, response.content)
 
 
 class _Service:
-    """What both clients have: the address, the token, and the connections of httpx."""
+    """The common part of both clients: the address, the token, and the connections of httpx."""
 
     def __init__(
         self, url: str, token: str | None = None, *, seconds: float = SECONDS, tries: int = TRIES, verify: Any = True
@@ -440,7 +440,7 @@ class _Service:
 
 
 def _as_method(function: F) -> F:
-    """Let `inspect` and `help` show a function that wraps a conversation as a method that returns its value."""
+    """Give a wrapper of a conversation the signature of a method that returns its value, for `inspect` and `help`."""
     talk = signature(function)
     parameters = [Parameter("self", Parameter.POSITIONAL_ONLY), *talk.parameters.values()]
     value = talk.return_annotation.removeprefix("Conversation[").removesuffix("]")
@@ -466,13 +466,13 @@ class ServiceClient(_Service):
     url : str
         Its address, such as https://dedup.example.org:8765.
     token : str, optional
-        Made by ``ndcore token``. None: the variable NDCORE_TOKEN of the environment.
+        The token, made by ``ndcore token``. None: the environment variable NDCORE_TOKEN.
     seconds : float
-        For one answer.
+        Time limit of one answer.
     tries : int
-        Of a request that gets no answer, or that the server is too busy for.
+        Attempts of a request that gets no answer, or for which the server is too busy.
     verify : bool or ssl.SSLContext
-        As of httpx: True checks the certificate of the server.
+        As for httpx: True checks the certificate of the server.
 
     Raises
     ------
@@ -483,8 +483,8 @@ class ServiceClient(_Service):
 
     Notes
     -----
-    Several threads may call the methods side by side; a process that is forked makes a client of its own. Each page has an
-    idempotency key, with which it is sent again, so it is decided on once.
+    Several threads may call the methods concurrently; a forked process must make its own client. Each page has an
+    idempotency key, with which it is sent again, so it is decided once.
     """
 
     decide = _asked(decide)
@@ -506,16 +506,16 @@ class ServiceClient(_Service):
     def decide_many(
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
     ) -> Iterator[Verdict]:
-        """Give the verdicts on many pages, in their order, and keep them, as `Store.decide_many`.
+        """Give the verdicts on many pages, in order, and keep the pages; see `Store.decide_many`.
 
-        Each verdict that is yielded is on disk. idempotency_keys: one for each page; None: own ones of this call.
+        A page is on disk when its verdict is yielded. idempotency_keys: one for each page; None: new keys for this call.
         """
         keys = iterate_request_keys(idempotency_keys)
         for part in parts_of(items):
             yield from self._talk(decide_part(part, [next(keys) for _ in part]))
 
     def flush(self) -> None:
-        """Return at once: what is answered is on disk."""
+        """Return at once: all answered pages are on disk."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -532,7 +532,7 @@ class ServiceClient(_Service):
         return httpx.Client
 
     def _talk(self, talk: Conversation[T], tries: int | None = None) -> T:
-        """Send the requests of a conversation, and return its value. tries: None: as of the client."""
+        """Send the requests of a conversation, and return its value. tries: None: the client's."""
         steps, reply = _converse(talk, tries or self._tries, self.url), None
         while True:
             try:
@@ -566,11 +566,11 @@ class AsyncServiceClient(_Service):
     Parameters
     ----------
     url, token, seconds, tries, verify
-        As of `ServiceClient`.
+        As for `ServiceClient`.
 
     Notes
     -----
-    ``has(key)`` and ``count()`` stand for ``key in client`` and ``len(client)``, which cannot be awaited.
+    ``has(key)`` and ``count()`` replace ``key in client`` and ``len(client)``, which cannot be awaited.
     """
 
     decide = _awaited(decide)
@@ -592,14 +592,14 @@ class AsyncServiceClient(_Service):
     async def decide_many(
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
     ) -> AsyncIterator[Verdict]:
-        """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`."""
+        """Give the verdicts on many pages, in order, and keep the pages; see `ServiceClient.decide_many`."""
         keys = iterate_request_keys(idempotency_keys)
         for part in parts_of(items):
             for verdict in await self._talk(decide_part(part, [next(keys) for _ in part])):
                 yield verdict
 
     async def flush(self) -> None:
-        """Return at once: what is answered is on disk."""
+        """Return at once: all answered pages are on disk."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -636,7 +636,7 @@ class AsyncServiceClient(_Service):
 
 
 def parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
-    """Cut items into requests, whose answers, with three keys each, are not many bytes."""
+    """Split items into requests whose answers, with three keys each, have a limited number of bytes."""
     for batch in batches_of(items):
         part: list[Item] = []
         size = 0
@@ -651,7 +651,7 @@ def parts_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
 
 
 def iterate_request_keys(given: Iterable[str] | None) -> Iterator[str]:
-    """Yield idempotency keys, the given ones or own ones. ValueError where too few are given."""
+    """Yield idempotency keys, given or new. Raises ValueError if too few are given."""
     if given is None:
         while True:
             yield uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Sessions: pages with provisional verdicts, which are not committed to the store yet."""
+"""Sessions: pages with provisional verdicts that are not yet committed to the store."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ndcore.store.socket import for_clients
 from ndcore.store.state import Indexes, State
 from ndcore.store.verdict import Date, Key, Verdict, given_key
 
-BATCH = 512  # pages that are committed at once
+BATCH = 512  # pages that are committed together
 
 
 class _Fork(State):
-    """A state that goes on from another one in memory; the other one stays as it is, and must not change meanwhile."""
+    """A state in memory on top of another state, which does not change and must not be changed meanwhile."""
 
     def __init__(self, state: State) -> None:
         super().__init__(state.settings, state.preparer, state.log, state.columns.fork(), Bitmap(state.live.bits.copy()),
@@ -31,19 +31,19 @@ class _Fork(State):
         self._own: dict[int, Document] = {}
 
     def document(self, number: int) -> Document:
-        """Read the record of a document, which may be in memory only."""
+        """Read the record of a document, which may be only in memory."""
         record = self._own.get(number)
         return super().document(number) if record is None else record
 
     def apply(self, record: Record, position: int, page: Page | None = None, features: Any = None) -> None:
-        """Apply a record that is in memory only."""
+        """Apply a record that is only in memory."""
         if isinstance(record, Document):
             self._own[record.number] = record
         super().apply(record, position, page, features)
 
 
 def _drop_text(page: Page, evidence: Evidence) -> Page:
-    """Drop the text of a page, and keep its shingles only while it is compared."""
+    """Drop the text of a page; its shingles are made again when it is compared."""
     packed = evidence.pack(page)
     _ = page.whole, page.tokens
     if evidence.kind == "sketch" and page.valid:
@@ -54,11 +54,11 @@ def _drop_text(page: Page, evidence: Evidence) -> Page:
 
 
 class StoreSession:
-    """Pages that are decided on before they are kept: made by `Store.session`.
+    """Pages that are decided before they are kept. Made by `Store.session`.
 
-    A verdict of a session is provisional: what the main job would say of the page after everything committed until now and
-    the earlier pages of the session. Others do not see these pages until `commit`. Used in a ``with`` block, the session is
-    discarded at its end.
+    A verdict of a session is provisional: it is the verdict of the main job on the page after all committed pages and the
+    earlier pages of the session. Others do not see these pages until `commit`. In a ``with`` block, the session is
+    discarded at the end.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class StoreSession:
 
     Notes
     -----
-    Pages are in memory, about as large as their records in the log, and lost with the process until they are committed. When
-    something else is kept or removed meanwhile, the next call decides again on all pages of the session, without reading
-    their texts.
+    Until they are committed, pages are in memory, about as large as their records in the log, and are lost if the process
+    ends. If other pages are kept or removed meanwhile, the next call decides again on all pages of the session, without
+    reading their texts.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class StoreSession:
         self.name, self._directory, self._sessions, self._decide = name, directory, sessions, decide
         self._pages: list[Page] = []
         self._given: list[Verdict] = []
-        self._changed: list[Verdict] = []  # of pages that a commit kept before it failed
+        self._changed: list[Verdict] = []  # changed verdicts of pages that a commit kept before it failed
         self._fork: _Fork | None = None
-        self._base: tuple[State, int] | None = None  # what the fork goes on from
+        self._base: tuple[State, int] | None = None  # the state below the fork, and its version
 
     def __len__(self) -> int:
-        """Count the pages that are not committed."""
+        """Count the uncommitted pages."""
         return len(self._pages)
 
     def __enter__(self) -> Self:
@@ -96,7 +96,7 @@ class StoreSession:
         return f"<Session {self.name!r}, {len(self)} pages>"
 
     def decide(self, key: Key, text: Text, date: Date = None) -> Verdict:
-        """Give the provisional verdict on a page, and hold the page. Takes what `Store.decide` takes."""
+        """Give the provisional verdict on a page, and hold the page. The arguments are as for `Store.decide`."""
         directory = self._directory
         page = directory.preparer.page(given_key(key), text, date)
         with directory.lock:
@@ -109,13 +109,13 @@ class StoreSession:
         return verdict
 
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
-        """Give the verdict that `decide` would give on the page with a new key, and hold nothing. key: for its scope."""
+        """Give the verdict that `decide` would give on the page with a new key, without holding it. key: for its scope."""
         page = self._directory.preparer.page(None, text, None, like=key)
         with self._directory.lock:
             return engine.look(self._state(), page)
 
     def cluster(self, key: Key) -> list[Key]:
-        """Return the keys in the cluster of a page, pages of the session too. KeyError for an unknown key."""
+        """Return the keys in the cluster of a page, including pages of the session. Raises KeyError for an unknown key."""
         with self._directory.lock:
             state = self._state()
             _, name, hashed = self._directory.preparer.name_key(key)
@@ -125,18 +125,19 @@ class StoreSession:
             return versions.cluster_of(state, number)
 
     def commit(self) -> list[Verdict]:
-        """Keep the pages in their order, and return the verdicts that are other ones than those given before.
+        """Keep the pages in order, and return the verdicts that have changed since they were given.
 
-        They are on disk when this returns. The session is empty afterwards and can go on.
+        The pages are on disk when this returns. The session is then empty and can be used again.
 
         Raises
         ------
         OSError
-            The disk is full. Pages of the session that are not kept yet stay in it: commit again.
+            The disk is full. Pages that are not kept yet stay in the session: commit again.
 
         Notes
         -----
-        A crash meanwhile leaves the first pages kept, or all. Time: one `decide` for each page, without the sketching.
+        After a crash meanwhile, the first pages or all of them are kept. Time: one `decide` for each page, without the
+        sketching.
         """
         with self._directory.lock:
             self._directory.check_writable()
@@ -151,7 +152,7 @@ class StoreSession:
         return changed
 
     def discard(self) -> None:
-        """Forget the pages of the session, and the session."""
+        """Discard the pages of the session, and the session."""
         with self._directory.lock:
             self._pages, self._given, self._changed, self._fork = [], [], [], None
             self._sessions.pop(self.name, None)

@@ -17,7 +17,7 @@ from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling, given_shingling
 
 CHOICES = {"evidence": EVIDENCE, "scope": SCOPES, "keys": KEYS}
-FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # in which merged stores may differ
+FREE = ("threshold", "min_shingles", "groups", "group_size", "need", "secret")  # settings in which merged stores may differ
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class StoreSettings:
     shingling : str
         The recipe of the shingling, as JSON.
     num_perm, seed, groups, group_size, need : int
-        Of signatures, and of the filter.
+        Parameters of the signatures and of the filter.
     evidence : "text", "shingles" or "sketch"
     scope : "all" or "host"
     keys : "plain" or "url"
     secret : str
-        Key of the hashes of keys, in hexadecimal.
+        The secret key of the hashes of keys, in hexadecimal.
     min_shingles : int
     must_agree : tuple of str
-        Names of the keys. Descriptions that are older than these two have neither.
+        The names of the keys. Older descriptions have neither `min_shingles` nor `must_agree`.
     """
 
     threshold: float
@@ -57,7 +57,7 @@ class StoreSettings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> StoreSettings:
-        """Make the settings of a new store of the arguments of `Store.open`; None stands for the default.
+        """Make the settings of a new store from the arguments of `Store.open`; None stands for the default.
 
         Raises TypeError or ValueError for an argument that is not accepted.
         """
@@ -78,7 +78,7 @@ class StoreSettings:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> StoreSettings:
-        """Restore the settings of `as_dict`. Raises ValueError where they are damaged."""
+        """Restore the settings from `as_dict`. Raises ValueError if they are damaged."""
         try:
             settings = cls(**{**stored, "must_agree": _names(stored.get("must_agree"))})
             checked_int("min_shingles", settings.min_shingles, 0)
@@ -94,7 +94,7 @@ class StoreSettings:
         return settings
 
     def _check_evidence(self) -> None:
-        """Raise ValueError for an option that needs what is not kept of a page."""
+        """Raise ValueError for an option that needs evidence that is not kept."""
         if self.min_shingles and self.evidence == "sketch":
             raise ValueError(f"min_shingles={self.min_shingles} counts shingles, and evidence='sketch' keeps none: give "
                              "evidence='text' or 'shingles', or leave it out")
@@ -128,7 +128,7 @@ class StoreSettings:
                                  "create another store")
 
     def check_mergeable(self, other: StoreSettings) -> None:
-        """Raise ValueError where the evidence of another store would say something else in this one."""
+        """Raise ValueError if the evidence of another store would have another meaning in this one."""
         a, b = self.as_dict(), other.as_dict()
         for name in sorted({*a, *b} - set(FREE)):
             if a.get(name) != b.get(name):
@@ -136,12 +136,12 @@ class StoreSettings:
                                  "merged where both have the same settings, except threshold, min_shingles and filter")
 
     def sketcher(self, shingling: Shingling | None = None) -> MinHasher:
-        """Make the sketcher; a shingling of a callable must be given."""
+        """Make the sketcher; a shingling with a callable must be given."""
         chosen = Shingling.from_recipe(Recipe.from_json(self.shingling)) if shingling is None else shingling
         return MinHasher(self.num_perm, 32, self.seed, chosen)
 
     def _num_perm(self, value: Any) -> Any:
-        """Return the number of minima to compare with; the filter may have raised what was asked for."""
+        """Return the number of minima to compare with; the filter may have raised the requested number."""
         return value if isinstance(value, int) and value <= self.num_perm else self.num_perm
 
     def _filter(self, value: Any) -> Any:
@@ -153,7 +153,7 @@ class StoreSettings:
 
 
 def _names(must_agree: Any) -> tuple[str, ...]:
-    """Read `must_agree` as names. TypeError or ValueError for functions, which the next program would not have."""
+    """Read `must_agree` as names. Raises TypeError or ValueError for functions, which the next program would not have."""
     agreement = Agreement.of(must_agree)
     names = () if agreement is None else agreement.names
     for name in names:

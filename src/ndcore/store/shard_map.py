@@ -1,7 +1,7 @@
-"""The map of shards: which store keeps the pages of a host, by rendezvous hashing, and the hosts that were moved elsewhere.
+"""The map of shards: it assigns each host to a store by rendezvous hashing, and lists the hosts that were moved elsewhere.
 
-Every process of a fleet computes the shard of a host from the same small map: the shard with the largest hash of its name
-and the host. Shards are not asked, and nothing is balanced by hand. Hosts that were moved are listed.
+Every process of a fleet computes the shard of a host from the same small map: it is the shard with the largest hash of its
+name and the host. No requests and no manual balancing are needed. Hosts that were moved are listed.
 
 Thaler, Ravishankar, "Using name-based mappings to increase hit rates", IEEE/ACM Transactions on Networking 6(1), 1998,
 §III (highest random weight), DOI 10.1109/90.663936.
@@ -25,7 +25,7 @@ from ndcore.storage.container import CorruptFile, replacing
 
 FORMAT = "ndcore shards 1"
 MOST_SHARDS, MOST_PLACED = 1000, 1_000_000
-REMEMBERED, LONGEST = 1 << 16, 253  # hosts whose shard is remembered, and their characters, as of DNS (RFC 1035, 2.3.4)
+REMEMBERED, LONGEST = 1 << 16, 253  # hosts whose shard is cached, and their characters, as in DNS (RFC 1035, 2.3.4)
 COPY, CLEAR = "copy", "clear"  # steps of a move: pages are copied and writes wait; the old shard forgets the pages
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -34,7 +34,7 @@ _ADDRESS = re.compile(r"https?://[!-~]+")
 
 @dataclass(frozen=True)
 class HostMove:
-    """A move of a host that is under way: from a shard, to a shard, and its step, "copy" or "clear"."""
+    """A move of a host in progress: the old shard, the new shard, and the step, "copy" or "clear"."""
 
     host: str
     source: str
@@ -49,17 +49,17 @@ class ShardMap:
     Attributes
     ----------
     version : int
-        From 1. Each change makes the next one.
+        A number from 1; each change increments it.
     shards : dict of str to str
-        Names and addresses. A name never changes, as the hosts of a shard follow from it.
+        Names and addresses. A name never changes, because it determines the hosts of the shard.
     secret : str
-        The first bytes of what is hashed, in hexadecimal: strangers cannot choose hosts that all fall on one shard.
+        The first bytes of the hashed data, in hexadecimal, so that strangers cannot choose hosts that all fall on one shard.
     placed : dict of str to str
-        Hosts that are elsewhere than their hash says, and their shards.
+        Hosts that are not at the shard of their hash, and their shards.
     move : HostMove or None
-        The move that is under way.
+        The move in progress.
     joining : str or None
-        The shard that joins: it is in `shards`, and has no host yet. Hosts that it will win wait, if they are new.
+        The joining shard: it is in `shards` but has no hosts yet. New hosts that it will get must wait.
     """
 
     version: int
@@ -72,13 +72,13 @@ class ShardMap:
 
     @classmethod
     def create(cls, shards: Mapping[str, str]) -> Self:
-        """Make the first version of a map. ValueError where a name or an address is not accepted."""
+        """Make the first version of a map. Raises ValueError if a name or an address is not accepted."""
         return cls.from_dict({"format": FORMAT, "version": 1, "shards": {**shards}, "secret": secrets.token_hex(16),
                               "placed": {}, "move": None, "joining": None})
 
     @classmethod
     def from_dict(cls, given: Any) -> Self:
-        """Restore the map of `as_dict`. ValueError where it is something else: it may come from anybody."""
+        """Restore a map from `as_dict`. Raises ValueError for anything else: it may come from anybody."""
         try:
             values = {**given}
             if values.pop("format") != FORMAT:
@@ -129,7 +129,7 @@ class ShardMap:
 
     @classmethod
     def read(cls, path: AnyPath) -> Self:
-        """Read the map of a file. CorruptFile where it is none."""
+        """Read the map in a file. Raises CorruptFile if it is not a map."""
         try:
             return cls.from_dict(json.loads(Path(path).read_bytes()))
         except ValueError as error:
@@ -137,24 +137,24 @@ class ShardMap:
                               "shard") from error
 
     def write(self, path: AnyPath) -> None:
-        """Write the map to a file, in place of what is there, and wait until it is on disk."""
+        """Write the map to a file, replacing it, and sync it."""
         with replacing(path, durable=True) as file:
             file.write(json.dumps(self.as_dict(), indent=1).encode())
 
-    # ---- who owns a host
+    # ---- the owner of a host
 
     def owner(self, host: str) -> str:
-        """Return the name of the shard that keeps the pages of a host, as `host_of` writes it."""
+        """Return the name of the shard that keeps the pages of a host, given in the form of `host_of`."""
         return self.placed.get(host) or self.rank(host)
 
     def rank(self, host: str) -> str:
-        """Return the name of the shard with the largest SHA-256 of secret, name, a byte 0 and a host. O(shards) at first."""
+        """Return the name of the shard with the largest SHA-256 of secret, name, a byte 0 and a host. O(shards), cached."""
         known = self._ranked.get(host)
         if known is None:
             known = max((name for name in self.shards if name != self.joining), key=lambda name: self._weigh(name, host))
             if len(self._ranked) >= REMEMBERED:
                 self._ranked.clear()
-            if len(host) <= LONGEST:  # strangers make longer ones
+            if len(host) <= LONGEST:  # longer ones, which strangers may send, are not cached
                 self._ranked[host] = known
         return known
 
@@ -163,13 +163,13 @@ class ShardMap:
         return hashlib.sha256(bytes.fromhex(self.secret) + named).digest()
 
     def outweighs(self, name: str, host: str) -> bool:
-        """Tell whether the hash of a further shard and a host is larger than the hashes of all others."""
+        """Tell whether the hash of a further shard and a host exceeds the hashes of all other shards."""
         return self._weigh(name, host) > self._weigh(self.rank(host), host)
 
     # ---- the next version
 
     def begin_join(self, name: str, address: str) -> Self:
-        """Return the version in which a further shard joins. ValueError where that cannot be."""
+        """Make the version in which a further shard joins. Raises ValueError if that is not possible."""
         self._check_rest()
         if name in self.shards:
             raise ValueError(f"there is a shard {name} already, at {self.shards[name]}")
@@ -177,19 +177,19 @@ class ShardMap:
                                "joining": name})
 
     def end_join(self, placed: Mapping[str, str]) -> Self:
-        """Return the version in which the shard has joined. placed: hosts that stay where their pages are."""
+        """Make the version in which the shard has joined. placed: hosts that stay where their pages are."""
         return self.from_dict({**self.as_dict(), "version": self.version + 1, "placed": {**self.placed, **placed},
                                "joining": None})
 
     def _check_rest(self) -> None:
-        """Raise ValueError while a host is being moved, or a shard joins."""
+        """Raise ValueError while a host is being moved or a shard joins."""
         if self.move is not None:
             raise ValueError(f"the host {self.move.host} is being moved to {self.move.target}; first let that end")
         if self.joining is not None:
             raise ValueError(f"the shard {self.joining} joins; first let that end")
 
     def begin_move(self, host: str, target: str) -> Self:
-        """Return the version in which a host is copied to another shard. ValueError where that cannot be."""
+        """Make the version in which a host is copied to another shard. Raises ValueError if that is not possible."""
         self._check_rest()
         if target not in self.shards:
             raise ValueError(f"there is no shard {target!r:.80}; the shards are {', '.join(self.shards)}")
@@ -201,7 +201,7 @@ class ShardMap:
         return replace(self, version=self.version + 1, move=HostMove(host, source, target))
 
     def end_copy(self) -> Self:
-        """Return the version in which the new shard has the host, and the old one forgets it."""
+        """Make the version in which the new shard has the host, and the old one removes it."""
         assert self.move is not None
         placed = {host: name for host, name in self.placed.items() if host != self.move.host}
         if self.rank(self.move.host) != self.move.target:
@@ -209,11 +209,11 @@ class ShardMap:
         return replace(self, version=self.version + 1, placed=placed, move=replace(self.move, step=CLEAR))
 
     def abandon_copy(self) -> Self:
-        """Return the version in which the host stays, and the shard to which it was copied forgets what it has of it."""
+        """Make the version in which the host stays, and the shard to which it was copied removes the copy."""
         assert self.move is not None
         back = HostMove(self.move.host, self.move.target, self.move.source, CLEAR)
         return replace(self, version=self.version + 1, move=back)
 
     def end_move(self) -> Self:
-        """Return the version in which the move has ended."""
+        """Make the version in which the move has ended."""
         return replace(self, version=self.version + 1, move=None)

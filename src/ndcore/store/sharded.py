@@ -31,9 +31,9 @@ from ndcore.store.service_client import (
 from ndcore.store.shard_map import ShardMap
 from ndcore.store.verdict import Date, Item, Key, Verdict, Version, given_key
 
-AHEAD = 4  # parts of a stream that wait for a shard
-SOON = 5.0  # seconds in which a shard tells its map, where another one may tell it
-PATIENCE = 60.0  # seconds in which all shards get a new version of the map
+AHEAD = 4  # most parts of a stream that wait for a shard
+SOON = 5.0  # time limit for the map of one shard, if another one may be asked
+PATIENCE = 60.0  # time in which all shards get a new version of the map
 
 T = TypeVar("T")
 
@@ -45,10 +45,10 @@ def _ask_map(seconds: float | None) -> Conversation[ShardMap]:
 
 
 class ShardClient(ServiceClient):
-    """A client of one shard, which says what version of the map it goes by."""
+    """A client of one shard, which sends its version of the map."""
 
     def set_version(self, version: int) -> None:
-        """Say with each request that it goes by a version of the map."""
+        """Send a version of the map with each request."""
         self._http.headers[MAP_VERSION] = str(version)
 
     def shard_map(self) -> ShardMap:
@@ -56,7 +56,7 @@ class ShardClient(ServiceClient):
         return self._talk(_ask_map(None))
 
     def glance(self) -> ShardMap | None:
-        """Ask for the map of the shard once; None where it does not answer soon."""
+        """Ask once for the map of the shard; None if it does not answer soon."""
         try:
             return self._talk(_ask_map(SOON), tries=1)
         except ConnectionError:
@@ -64,7 +64,7 @@ class ShardClient(ServiceClient):
 
 
 def check_settings(name: str, settings: dict[str, Any], others: dict[str, Any]) -> None:
-    """Raise ValueError where the settings of a shard differ from the settings of the others."""
+    """Raise ValueError if the settings of a shard differ from the others' settings."""
     for setting, value in settings.items():
         if value != others.get(setting):
             raise ValueError(f"{name} has {setting}={value!r:.80}, and another one {others.get(setting)!r:.80}; shards have "
@@ -72,12 +72,12 @@ def check_settings(name: str, settings: dict[str, Any], others: dict[str, Any]) 
 
 
 def latest_map(addresses: Sequence[str], opened: Callable[[str], ShardClient]) -> ShardMap:
-    """Return the latest map of some shards, of those that answer.
+    """Return the latest map of the shards that answer.
 
     Raises
     ------
     ValueError
-        There is no address, one is of no shard, or two are of shards of different maps.
+        There is no address, an address is not of a shard, or two shards have different maps.
     ConnectionError
         No shard answers.
     """
@@ -99,18 +99,18 @@ def latest_map(addresses: Sequence[str], opened: Callable[[str], ShardClient]) -
 
 
 class ShardedStore:
-    """A store in several shards, with the methods of `Store`: each host has its pages at one of them.
+    """A store in several shards, with the methods of `Store`. Each host has its pages at one shard.
 
     Parameters
     ----------
     addresses : str or sequence of str
-        Addresses of shards, one at least: it knows the others.
+        Addresses of shards, at least one, which knows the others.
     by : "host"
-        What all pages of a shard have in common. Pages of different hosts are never compared.
+        The property by which pages are distributed. Pages of different hosts are never compared.
     token : str, optional
-        Which all shards know, made by ``ndcore token``. None: the variable NDCORE_TOKEN of the environment.
+        A token that all shards know, made by ``ndcore token``. None: the environment variable NDCORE_TOKEN.
     seconds, tries, verify
-        As of `ServiceClient`.
+        As for `ServiceClient`.
 
     Raises
     ------
@@ -123,8 +123,8 @@ class ShardedStore:
 
     Notes
     -----
-    The shard of a host is the one with the largest hash of its name and the host, or the one that the host was moved to
-    (`ShardMap`). A host that is being moved is waited for. Pages of one host are decided in the order in which they are
+    The shard of a host is the one with the largest hash of its name and the host, or the one to which the host was moved
+    (`ShardMap`). Calls wait for a host that is being moved. Pages of one host are decided in the order in which they are
     sent; pages of different hosts have no order.
 
     References
@@ -144,7 +144,7 @@ class ShardedStore:
         self._shards: dict[str, ShardClient] = {}
         try:
             first = latest_map(given, self._open)
-            self._map = latest_map(list(first.shards.values()), self._open)  # the file of one may be an old copy
+            self._map = latest_map(list(first.shards.values()), self._open)  # one shard may have an old copy of the map
             self._settings: dict[str, Any] = {}
             self._connect()
         except BaseException:
@@ -152,7 +152,7 @@ class ShardedStore:
             raise
 
     def _connect(self) -> None:
-        """Open clients of new shards, and check their settings; tell all the version of the map."""
+        """Open clients of new shards, check their settings, and set the version of the map in all clients."""
         for name, address in self._map.shards.items():
             known = self._shards.get(name)
             if known is None or known.url != address.rstrip("/"):
@@ -163,10 +163,10 @@ class ShardedStore:
                 check_settings(f"the shard {name}", settings, self._settings)
             self._shards[name].set_version(self._map.version)
 
-    # ---- whom to ask
+    # ---- the shard of a key
 
     def host(self, key: Key) -> str:
-        """Return the host of a key, as the map has it. TypeError or ValueError where the key is not a URL."""
+        """Return the host of a key in the form of the map. Raises TypeError or ValueError if the key is not a URL."""
         return host_of(normalise_url(key) if self._settings["keys"] == "url" else key)
 
     def shard(self, key: Key) -> str:
@@ -175,16 +175,16 @@ class ShardedStore:
 
     @property
     def map(self) -> ShardMap:
-        """The latest version of the map that is known here."""
+        """The latest known version of the map."""
         return self._map
 
     def _ask(self, key: Key, question: Callable[[ShardClient], T]) -> T:
-        """Ask the shard of a key; where the map is another one, ask for it, and then again."""
+        """Send a request to the shard of a key; if the map has changed, fetch it and try again."""
         host = self.host(key)
         return self._insist(lambda: question(self._shards[self._map.owner(host)]))
 
     def _insist(self, ask: Callable[[], T]) -> T:
-        """Ask until client and shard have the same map."""
+        """Repeat a request until client and shard have the same map."""
         end, wait = time.monotonic() + PATIENCE, 0.05
         while True:
             before = self._map
@@ -192,16 +192,16 @@ class ShardedStore:
                 return ask()
             except OtherShardMap:
                 self._refresh(before)
-                if self._map.version == before.version:  # the shard has not got it yet
+                if self._map.version == before.version:  # the shard does not have it yet
                     if time.monotonic() > end:
                         raise
                     time.sleep(wait)
                     wait = min(2 * wait, 1.0)
 
     def _refresh(self, before: ShardMap) -> None:
-        """Take a later map than `before`, if a shard has one."""
+        """Fetch a later map than `before`, if a shard has one."""
         with self._lock:
-            if self._map is not before:  # another thread has taken it
+            if self._map is not before:  # another thread has fetched it
                 return
             for client in [*self._shards.values()]:
                 other = client.glance()
@@ -213,21 +213,21 @@ class ShardedStore:
     # ---- deciding
 
     def decide(self, key: Key, text: Text, date: Date = None, *, idempotency_key: str | None = None) -> Verdict:
-        """Give the verdict on a page, and keep the page, as `ServiceClient.decide`."""
-        idempotency_key = idempotency_key or uuid.uuid4().hex  # the same for all shards that are asked
+        """Give the verdict on a page, and keep the page; see `ServiceClient.decide`."""
+        idempotency_key = idempotency_key or uuid.uuid4().hex  # the same for all shards that get the request
         return self._ask(key, lambda shard: shard.decide(key, text, date, idempotency_key=idempotency_key))
 
     def decide_many(
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
     ) -> Iterator[Verdict]:
-        """Give the verdicts on many pages, in their order, and keep them, as `ServiceClient.decide_many`.
+        """Give the verdicts on many pages, in order, and keep the pages; see `ServiceClient.decide_many`.
 
-        All shards decide side by side, so a verdict that is yielded is on disk, and later ones may be too.
+        All shards decide in parallel, so a page is on disk when its verdict is yielded, and later pages may be too.
         """
         keys = iterate_request_keys(idempotency_keys)
         lanes: dict[str, ThreadPoolExecutor] = {}
         waiting: deque[list[tuple[Future[list[Verdict]], list[int]]]] = deque()
-        first = self._map  # pages of a host stay in one lane, so in their order, whatever becomes of the map
+        first = self._map  # pages of a host stay in one lane, and so in order, even if the map changes
         try:
             for batch in parts_of(items):
                 parts: dict[str, list[int]] = {}
@@ -249,7 +249,7 @@ class ShardedStore:
                 lane.shutdown(cancel_futures=True)
 
     def _decide_part(self, part: list[tuple[Item, str]]) -> list[Verdict]:
-        """Decide on some pages, of hosts that were at one shard."""
+        """Decide on some pages, whose hosts were at one shard."""
         verdicts: dict[int, Verdict] = {}
 
         def ask() -> None:
@@ -265,7 +265,7 @@ class ShardedStore:
         return [verdicts[number] for number in range(len(part))]
 
     def peek(self, text: Text, key: Key) -> Verdict:
-        """Give the verdict that `decide` would give on the page with a new key, and keep nothing. key: for its host."""
+        """Give the verdict that `decide` would give on the page with a new key, without keeping it. key: for its host."""
         return self._ask(key, lambda shard: shard.peek(text, key))
 
     # ---- forgetting
@@ -275,11 +275,11 @@ class ShardedStore:
         return self._ask(key, lambda shard: shard.mark_gone(key, date))
 
     def remove(self, key: Key) -> None:
-        """Forget a page with all its versions, as `Store.remove`. KeyError if there is none."""
+        """Remove a page with all its versions; see `Store.remove`. Raises KeyError if there is none."""
         self._ask(key, lambda shard: shard.remove(key))
 
     def expire(self, before: Date) -> int:
-        """Forget the pages of all shards whose last version is older than a date, and return how many."""
+        """Remove the pages of all shards whose last version is older than a date, and return their number."""
         return sum(sum(answers.values()) for answers in self._rounds(lambda shard: shard.expire(before)))
 
     # ---- asking
@@ -295,7 +295,7 @@ class ShardedStore:
         return self._ask(key, lambda shard: shard.cluster(key))
 
     def clusters(self, least: int = 1) -> list[list[Key]]:
-        """Return the clusters of `least` pages or more of all shards, each as `Store.clusters` yields it."""
+        """Return the clusters of `least` pages or more of all shards; see `Store.clusters`."""
         listed = self._all(lambda shard: shard.clusters(least))
         return [members for name, clusters in listed.items() for members in clusters if self.shard(members[0]) == name]
 
@@ -316,19 +316,19 @@ class ShardedStore:
         return self._ask(key, lambda shard: shard.text(key))
 
     def stats(self) -> dict[str, Any]:
-        """Return the counts of each shard, as `Store.stats`, by its name."""
+        """Return the counts of `Store.stats` by the name of the shard."""
         return self._all(lambda shard: shard.stats())
 
     def backup(self) -> dict[str, str]:
-        """Copy each shard to the directory of backups of its server, and return the names of the copies by shards."""
+        """Copy each shard to the directory of backups of its server, and return the names of the copies by shard."""
         return next(self._rounds(lambda shard: shard.backup()))
 
     def _all(self, question: Callable[[ShardClient], T]) -> dict[str, T]:
-        """Ask all shards, by one version of the map."""
+        """Send a request to all shards, with one version of the map."""
         return deque(self._rounds(question), 1)[0]
 
     def _rounds(self, question: Callable[[ShardClient], T]) -> Iterator[dict[str, T]]:
-        """Ask all shards, one after the other, and again where a host has moved meanwhile."""
+        """Send a request to all shards in turn, and again if a host has moved meanwhile."""
         known = None
         while known is not self._map:
             known = self._map
@@ -356,6 +356,6 @@ class ShardedStore:
 
 
 def _in_order(parts: list[tuple[Future[list[Verdict]], list[int]]]) -> list[Verdict]:
-    """Wait for the parts of a batch, and return its verdicts in their order."""
+    """Wait for the parts of a batch, and return its verdicts in order."""
     placed = [zip(numbers, future.result(), strict=True) for future, numbers in parts]
     return [verdict for _, verdict in sorted(itertools.chain(*placed), key=lambda pair: pair[0])]

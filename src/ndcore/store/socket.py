@@ -1,4 +1,4 @@
-"""Other processes write to a store through the process that has it open: a local socket in a directory of mode 0700."""
+"""Let other processes write to a store through the process that has it open, by a socket in a directory of mode 0700."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ndcore._types import AnyPath
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
 DIRECTORY, NAME = "socket", "s"
-LONGEST = 100  # bytes of a path that every system accepts for a socket
-TOGETHER = 1000  # clusters, or verdicts, that are sent at once
+LONGEST = 100  # longest path of a socket, in bytes, that every system accepts
+TOGETHER = 1000  # clusters or verdicts that are sent together
 MOST_CONNECTIONS = 1024
 
 Reply = tuple[dict[str, Any], list[bytes]]
 
 
 class Listener:
-    """Answers clients of a store, each on a thread, until `close`. Made by `Store.listen`; a context manager.
+    """A server for the clients of a store, each on a thread, until `close`. Made by `Store.listen`; a context manager.
 
     Notes
     -----
-    The directory "socket" in the store has mode 0700, and a client must run as the same user, or as root. Messages are JSON
-    with texts beside it (`wire`): no client can make this process run anything else than the calls of a store.
+    The directory "socket" in the store has mode 0700, and a client must run as the same user or as root. Messages are JSON
+    and texts (`wire`): no client can make this process run anything but the calls of a store.
     """
 
     def __init__(self, store: Any, path: Path) -> None:
@@ -47,7 +47,7 @@ class Listener:
             raise OSError("this system has no local sockets; write from one process")
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            (place / NAME).unlink(missing_ok=True)  # of a process that was killed: this one has the lock of the store
+            (place / NAME).unlink(missing_ok=True)  # left by a killed process: this one has the lock of the store
             with address(place) as short:
                 self._socket.bind(short)
             self._socket.listen(128)
@@ -59,11 +59,11 @@ class Listener:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the listener is closed."""
         return self._closed
 
     def close(self) -> None:
-        """End all connections and remove the socket. A call that is being answered is answered first."""
+        """End all connections and remove the socket, after answering calls in progress."""
         with self._lock:
             if self._closed:
                 return
@@ -87,14 +87,14 @@ class Listener:
         self.close()
 
     def _accept(self) -> None:
-        """Take connections until the listener is closed."""
+        """Accept connections until the listener is closed."""
         while True:
             try:
                 connection, _ = self._socket.accept()
             except OSError:
                 if self._closed:
                     return
-                continue  # the client went away, or too many files are open
+                continue  # the client disconnected, or too many files are open
             thread = threading.Thread(target=self._serve, args=(connection,), name="ndcore client", daemon=True)
             with self._lock:
                 if self._closed or len(self._connections) >= MOST_CONNECTIONS or not _is_ours(connection):
@@ -107,7 +107,7 @@ class Listener:
     def _serve(self, connection: socket.socket) -> None:
         """Answer the calls of one client."""
         try:
-            with connection, contextlib.suppress(OSError):  # a client that went away
+            with connection, contextlib.suppress(OSError):  # the client disconnected
                 while (message := self._next(connection)) is not None:
                     try:
                         for content, texts in _answers(self._store, message):
@@ -116,7 +116,7 @@ class Listener:
                         if isinstance(error, ConnectionError):
                             raise
                         send(connection, _plain_error(error))
-                    except Exception as error:  # whatever it is, it is for the client
+                    except Exception as error:  # any error is sent to the client
                         send(connection, _plain_error(error))
         finally:
             with self._lock:
@@ -137,7 +137,7 @@ class Listener:
 
 @contextlib.contextmanager
 def address(place: Path) -> Iterator[str]:
-    """Give an address for the socket in a directory: its path, or a shorter one where the path is too long for a socket."""
+    """Yield an address for the socket in a directory: its path, or a shorter one if the path is too long for a socket."""
     path = os.fspath(place / NAME)
     if len(os.fsencode(path)) <= LONGEST:
         yield path
@@ -153,7 +153,7 @@ def address(place: Path) -> Iterator[str]:
 
 
 def check_private(place: AnyPath) -> None:
-    """Check that nobody else can read or replace what is in a directory. Raises PermissionError, FileNotFoundError."""
+    """Check that no other user can read or replace files in a directory. Raises PermissionError or FileNotFoundError."""
     status = os.lstat(place)
     if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077 or not (
             status.st_uid in (os.geteuid(), 0) or os.geteuid() == 0):
@@ -162,7 +162,7 @@ def check_private(place: AnyPath) -> None:
 
 
 def _is_ours(connection: socket.socket) -> bool:
-    """Tell whether a client runs as this user, or as root. True where the system cannot tell."""
+    """Tell whether a client runs as this user or as root. True if the system cannot tell."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
@@ -171,7 +171,7 @@ def _is_ours(connection: socket.socket) -> bool:
 
 # ---- calls
 
-# Methods of a store or a session that a message may ask for, and how many arguments it may give.
+# Methods of a store or a session that a message may call, and their largest numbers of arguments.
 CALLS: dict[str, int] = {}
 
 
@@ -182,7 +182,7 @@ def for_clients(*methods: Callable[..., Any]) -> None:
 
 
 def _answers(store: Any, message: Message) -> Iterator[Reply]:
-    """Run the call of a message, and yield its replies. The items of an iterator are sent in several replies."""
+    """Run the call in a message, and yield the replies. The items of an iterator are split over several replies."""
     call, session = message.content.get("call"), message.content.get("session")
     if not isinstance(call, str) or call not in CALLS:
         raise ValueError(f"the call {call!r:.80} is not known; known are {', '.join(sorted(CALLS))}")
@@ -210,7 +210,7 @@ _ERRORS = (ValueError, TypeError, KeyError, LookupError, OSError, MemoryError)
 
 
 def _plain_error(error: Exception) -> dict[str, Any]:
-    """Return an error for JSON."""
+    """Convert an error for JSON."""
     kind = next((each.__name__ for each in _ERRORS if type(error) is each),
                 next((each.__name__ for each in _ERRORS if isinstance(error, each)), "RuntimeError"))
     if isinstance(error, OSError) and error.errno is not None:

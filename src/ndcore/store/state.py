@@ -1,4 +1,4 @@
-"""The state of a store: its live documents, folded from the records of the log, and the indexes that find them."""
+"""The state of a store: its live documents, built from the records of the log, and the indexes that find them."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from ndcore.store.records import (
 )
 from ndcore.store.settings import StoreSettings
 
-# Added to values of an index, so that one index answers several questions. A document without shingles counts as a class of
-# its own bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
-# Leads: the first document that ever led a class with its signature. Others that lead a class with a signature that was
-# there are found by their tokens (LEADS_TOO), so that texts with one shingle set do not stand in one list.
+# Added to values of an index, so that one index serves several kinds of searches. A document without shingles is in the
+# # class of its bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
+# # Leads: the first document that ever led a class with its signature. Later leaders with the same signature are found by
+# # their tokens (LEADS_TOO), so that different texts with one shingle set do not share a list.
 LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
 LEADS_TOO = 0x8CB92BA72F3D8DD7
-BARE = 0xA0761D6478BD642F  # added too where there are no shingles
-ANSWERS = 0x589965CC75374CC3  # of receipts: a digest of the idempotency key finds the document
-COLD = np.uint64(0xE7037ED1A0B428DB)  # of features of documents that are not kept
+BARE = 0xA0761D6478BD642F  # also added if there are no shingles
+ANSWERS = 0x589965CC75374CC3  # for receipts: the document is found by a digest of the idempotency key
+COLD = np.uint64(0xE7037ED1A0B428DB)  # for features of documents that are not kept
 
-CLOCK = 3_600_000_000  # microseconds by which the clock of a writer may go back
-LOST = 1 << 20  # documents in a row whose records may be lost; a number farther on is of no writer
+CLOCK = 3_600_000_000  # microseconds by which a writer's clock may be set back
+LOST = 1 << 20  # most consecutive documents whose records may be lost; no writer makes a larger gap
 
 
 @dataclass
@@ -60,11 +60,11 @@ class Indexes:
 
 
 class Added(NamedTuple):
-    """Documents with consecutive numbers that are added together, and what the indexes need of them.
+    """Documents with consecutive numbers that are added together, and their values for the indexes.
 
-    first: the number of the first; labels, dates: int64 (n,); flags: uint8 (n,), of their records; hashed: hashes of their
-    keys; features: of the leaders with shingles, others are ignored, None where the index knows them; scopes, leads: uint64
-    (n,), as of `State.leads`; like: makes the page of a document, or its record, by its place among these.
+    first: the number of the first document; labels, dates: int64 (n,); flags: uint8 (n,), of the records; hashed: hashes of
+    the keys; features: of leaders with shingles (other rows are ignored), None if the index has them; scopes, leads: uint64
+    (n,), as for `State.leads`; like: returns the page or the record of a document, given its index among these.
     """
 
     first: int
@@ -82,8 +82,9 @@ class State(RecordReader):
     """The live documents of a store, their labels and their indexes.
 
     Documents have the numbers 0, 1, 2 … in the order in which they were acknowledged. Live documents with the same canonical
-    tokens (without shingles: the same bytes) and scope are a class. The first of a class is its *leader*; the first with its
-    bytes is a *variant*, as leaders are too; others are copies. Only leaders are compared, and a class has one label.
+    tokens (without shingles: the same bytes) and scope are a class. The first document of a class is its *leader*; the
+    first with its bytes is a *variant*, and leaders are variants, too; others are copies. Only leaders are compared, and a
+    class has one label.
     """
 
     def __init__(
@@ -93,13 +94,13 @@ class State(RecordReader):
         super().__init__(settings, preparer, log, columns)
         self.live, self.kept = live, kept
         self._indexes = indexes
-        self._at = -1  # the position of the record at hand, −1 where it is not in the log yet
+        self._at = -1  # the position of the current record, −1 if it is not in the log yet
         self.count = len(live.numbers())
         self.clusters = len(kept.numbers())
 
     @property
     def indexes(self) -> Indexes:
-        """The indexes. A state that only folds has none."""
+        """The indexes. A state without searches has none."""
         assert self._indexes is not None
         return self._indexes
 
@@ -126,8 +127,8 @@ class State(RecordReader):
     ) -> Iterator[tuple[int, Document]]:
         """Find live documents of a kind: LEADS and FOLLOWS by class, VARIES and COPIES by bytes; ascending.
 
-        One document leads a class, and is looked for by the signature, then by the tokens. but: tells the documents whose
-        records are not to be read, by number.
+        A class has one leader, which is searched for by the signature, then by the tokens. but: tells by number which
+        records must not be read.
         """
         numbers = self._find_valued(kind, like, scope, None if kind == LEADS else self.live.bits)
         if kind == LEADS and numbers:
@@ -156,16 +157,16 @@ class State(RecordReader):
         return numbers
 
     def leads(self, row_hashes: UInts, scopes: UInts, valid: Bools, like: Callable[[int], Page | Document]) -> UInts:
-        """Return the values of LEADS of many pages. like: as of `Added`."""
+        """Compute the values of LEADS for many pages. like: as for `Added`."""
         values = row_hashes ^ np.uint64(mix_kind(LEADS, 0, True, 0)) ^ scopes
         for i in np.flatnonzero(~valid).tolist():
             values[i] = self.value(LEADS, like(i), int(scopes[i]))
         return values
 
     def _digests(self, added: Added) -> tuple[Ints, UInts]:
-        """Return numbers of documents that are added, ascending, and the values by which they are found.
+        """Compute the values by which added documents are found; return their numbers, ascending, and the values.
 
-        Each value of LEADS is of one document, live or not, so a search for a leader reads one record beside the right one.
+        Each value of LEADS belongs to one document, live or not, so a search for a leader reads at most one other record.
         """
         leads = np.flatnonzero(added.flags & LEADER)
         values = added.leads[leads]
@@ -183,15 +184,15 @@ class State(RecordReader):
         return added.first + owners[order], values[order]
 
     def find_sharing(self, features: UInts, kept: bool) -> Ints:
-        """Find leaders that share `need` features: those that are kept, or those that are not; ascending."""
+        """Find leaders that share `need` features, either kept or not kept ones; ascending."""
         row = features if kept else features ^ COLD
         wanted = self.kept if kept else self.live
         return self.indexes.features.search(row, self.settings.need, wanted.bits)
 
     def find_receipt(self, key: bytes, since: int) -> tuple[Receipt, int] | None:
-        """Find the receipt of an idempotency key, and the position of its record. None where there is none since a date.
+        """Find the receipt of an idempotency key, and the position of its record; None if there is none since a date.
 
-        O(versions since then of the document whose record it is).
+        O(versions of its document since then).
         """
         for number in self.indexes.digests.search(np.array([_receipt_value(key)], np.uint64)).tolist():
             position = self.columns.get("last", number) if number < self.n else 0
@@ -200,23 +201,23 @@ class State(RecordReader):
                 receipt = record.receipt
                 if receipt is not None and receipt.key == key and receipt.date >= since:
                     return receipt, position
-                old = receipt is not None and receipt.date < since - CLOCK  # and so are the versions before
+                old = receipt is not None and receipt.date < since - CLOCK  # earlier versions are old too
                 position = record.previous if isinstance(record, Sighting) and not old else 0
         return None
 
     def may_have_receipts(self, keys: Sequence[bytes]) -> bool:
-        """Tell whether one of some idempotency keys may have a receipt: false for nearly all sets of new ones."""
+        """Tell whether any of some idempotency keys may have a receipt; False for nearly all sets of new keys."""
         values = np.array([_receipt_value(key) for key in keys], np.uint64)
         return len(self.indexes.digests.search_many(values[:, None])[1]) > 0
 
-    # ---- folding
+    # ---- applying records
 
     def apply(
         self, record: Record, position: int, page: Page | None = None, features: dict[int, UInts] | None = None
     ) -> None:
-        """Apply a record. position: −1 where it is not in the log yet.
+        """Apply a record. position: −1 if it is not in the log yet.
 
-        page: of the document; features: of documents whose role changes. They are made of evidence where they are missing.
+        page: of the document; features: of documents whose role changes. If they are missing, they are made from evidence.
         """
         if isinstance(record, Document | Sighting) and record.receipt is not None and self._indexes is not None:
             self.index_receipts([(record.number, record.receipt)], position)
@@ -232,14 +233,14 @@ class State(RecordReader):
                 else:
                     self.columns.set("last", record.number, position)
         elif isinstance(record, OverallRecord):
-            if record.number in self.live:  # its document may be damaged
+            if record.number in self.live:  # the record of its document may be damaged
                 self.columns.set("overall", record.number, position)
         elif not isinstance(record, Dictionary):
             self._at = position
             self._change(record.changes, features or {})
 
     def _see(self, record: Sighting) -> None:
-        """Apply what a sighting says of the page: its date, or that it is gone, which leaves the date."""
+        """Apply a sighting: set the date of the page, or mark it as gone without changing the date."""
         flags, gone = self.columns.get("flags", record.number), record.version.change == "gone"
         if not gone:
             self.columns.set("date", record.number, record.version.date)
@@ -247,16 +248,16 @@ class State(RecordReader):
             self.columns.set("flags", record.number, flags ^ GONE)
 
     def index_receipts(self, receipts: Sequence[tuple[int, Receipt]], covered: int | None) -> None:
-        """Add receipts of documents to the index, unless it covers them.
+        """Add the receipts of documents to the index, unless it covers them already.
 
-        covered: the position of the first one's record; None: no index covers them.
+        covered: the position of the first receipt's record; None: no index covers them.
         """
         if receipts and (covered is None or covered >= self.indexes.digests.covered):
             numbers, values = zip(*((number, _receipt_value(receipt.key)) for number, receipt in receipts), strict=True)
             self.indexes.digests.add(np.array(numbers), np.array(values, np.uint64)[:, None], covered)
 
     def write(self, records: Sequence[tuple[int, bytes]]) -> list[int]:
-        """Write the records that wait to the log, last versions of documents, by number, and return their positions."""
+        """Write waiting records, last versions of documents by number, to the log, and return their positions."""
         numbers = np.array([number for number, _ in records], np.int64)
         positions = np.array(self.log.append([payload for _, payload in records]), np.int64)
         self.waiting.clear()
@@ -266,14 +267,14 @@ class State(RecordReader):
         return positions.tolist()  # type: ignore[no-any-return]
 
     def cover(self, position: int) -> None:
-        """Note that the indexes know all records before a position."""
+        """Record that the indexes cover all records before a position."""
         for index, groups in zip(self.indexes, (self.settings.groups, 1, 1), strict=True):
             index.add(np.empty(0, np.int64), np.empty((0, groups), np.uint64), position)
 
     def add_many(self, added: Added, positions: Sequence[int] | None) -> None:
-        """Apply the records of documents with consecutive numbers that change no earlier document.
+        """Apply the records of documents with consecutive numbers that do not change earlier documents.
 
-        positions: of the records in the log; None: they are among those that wait.
+        positions: of the records in the log; None: the records are still waiting.
         """
         first, n = added.first, len(added.labels)
         numbers, labels = np.arange(first, first + n), added.labels
@@ -298,14 +299,14 @@ class State(RecordReader):
             self._index_many(added, numbers, labels == numbers, None if positions is None else positions[-1] + 1)
 
     def _sound_label(self, number: int, label: int, first: int) -> int:
-        """Return the label of a document: its own number where the record of its representative was damaged.
+        """Return the label of a document, or its own number if the record of its representative was damaged.
 
         first: representatives from this number on are being added.
         """
         return label if label == number or label >= first or label in self.live else number
 
     def _index_many(self, added: Added, numbers: Ints, kept: Bools, covered: int | None) -> None:
-        """Add documents to the indexes. covered: the position behind them, which an index may know already."""
+        """Add documents to the indexes. covered: the position after them, which an index may cover already."""
         keys, digests, by_features = self.indexes.keys, self.indexes.digests, self.indexes.features
         if covered is None or covered > keys.covered:
             keys.add(numbers, added.hashed[:, None], covered)
@@ -318,7 +319,7 @@ class State(RecordReader):
             by_features.add(numbers[compared], rows[compared], covered)
 
     def _add(self, record: Document, position: int, page: Page | None) -> None:
-        """Add a document; `add_many` for one, which takes a third of its time."""
+        """Add one document, in a third of the time of `add_many`."""
         number, columns = record.number, self.columns
         label = self._sound_label(number, record.label, number)
         if label > number or not columns.n <= number < columns.n + LOST:
@@ -344,16 +345,16 @@ class State(RecordReader):
                 self._put_features(number, None if page is None else page.features)
 
     def _index_role(self, record: Document, scope: int, page: Page | None = None) -> None:
-        """Add the role of a document to the index of digests. page: of the document, if it is there."""
+        """Add the role of a document to the index of digests. page: of the document, if available."""
         like = record if page is None else page
         for kind in () if self._is_covered(self.indexes.digests) else kinds(record.flags):
             value = self.value(kind, like, scope)
-            if kind == LEADS and len(self.indexes.digests.search(np.array([value], np.uint64))):  # as `_digests`, for one
+            if kind == LEADS and len(self.indexes.digests.search(np.array([value], np.uint64))):  # as in `_digests`
                 value = self.value(LEADS_TOO, like, scope)
             self._put(self.indexes.digests, record.number, [value])
 
     def _put_features(self, number: int, row: UInts | None) -> None:
-        """Add a leader to the index of features. row: its features; None: they are made of its evidence."""
+        """Add a leader to the index of features. row: its features; None: they are made from its evidence."""
         if self._is_covered(self.indexes.features):
             return
         features = self.page(number).features if row is None else row
@@ -369,7 +370,7 @@ class State(RecordReader):
         return 0 <= self._at < index.covered
 
     def _change(self, changes: Changes, features: dict[int, UInts]) -> None:
-        """Apply the changes that a record makes to earlier documents."""
+        """Apply the changes of a record to earlier documents."""
         columns = self.columns
         moved = []
         end = self._check_changes(changes)
@@ -395,7 +396,7 @@ class State(RecordReader):
                 columns.link(number, label)
 
     def _check_changes(self, changes: Changes) -> int:
-        """Raise CorruptFile for changes that no writer makes, before anything is changed; return the end of all numbers."""
+        """Raise CorruptFile, before applying anything, for changes that no writer makes; return the end of all numbers."""
         end = self.n + LOST
         for number in changes.removed:
             if number >= end:
@@ -422,7 +423,7 @@ class State(RecordReader):
             self._put_features(number, row)
 
     def _keep(self, number: int, kept: bool) -> None:
-        """Mark a document as kept, or as not kept."""
+        """Mark a document as kept or not kept."""
         if kept != (number in self.kept):
             (self.kept.add if kept else self.kept.discard)(number)
             self.clusters += 1 if kept else -1
@@ -434,26 +435,26 @@ def count_shared(a: UInts, b: UInts) -> int:
 
 
 def kinds(flags: int) -> tuple[int, ...]:
-    """Return the kinds by which a document with these flags is found."""
+    """List the kinds under which a document with these flags is found."""
     if flags & LEADER:
         return (LEADS,)
     return (VARIES, FOLLOWS) if flags & VARIANT else (COPIES,)
 
 
 def find_repeated_values(values: UInts) -> Bools:
-    """Tell which values are repeats of an earlier one."""
+    """Tell which values repeat an earlier one."""
     again = np.zeros(len(values), np.bool_)
-    if len(set(values.tolist())) < len(values):  # few batches have any
+    if len(set(values.tolist())) < len(values):  # few batches have repeats
         again[:] = True
         again[np.unique(values, return_index=True)[1]] = False
     return again
 
 
 def _receipt_value(key: bytes) -> int:
-    """Return the value by which a receipt is found, from the digest of its idempotency key."""
+    """Compute the value by which a receipt is found from the digest of its idempotency key."""
     return int.from_bytes(key[:8], "little") ^ ANSWERS
 
 
 def mix_kind(kind: int, hashed: int, valid: bool, scope: int) -> int:
-    """Return the value by which documents of a kind are found, from a hash of the signature or of the bytes."""
+    """Compute the value by which documents of a kind are found from a hash of the signature or of the bytes."""
     return hashed ^ kind ^ scope ^ (0 if valid else BARE)

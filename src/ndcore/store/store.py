@@ -1,4 +1,4 @@
-"""The store of a crawler: verdicts on pages as they come, kept in a directory that survives a crash."""
+"""The store of a crawler: verdicts on pages as they arrive, in a directory that survives a crash."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from ndcore.store.verdict import Date, Item, Key, Verdict, Version, batches_of, 
 from ndcore.text.shingling import Shingling
 
 CHECKPOINT = 1 << 16  # documents and changes between two checkpoints
-READ = 256  # documents of a store that are read at once
+READ = 256  # documents that are read at a time
 
 Row = TypeVar("Row")
 
 
 class Store:
-    """What a crawler keeps: an atomic check-and-add of pages, clusters, versions and texts, in a directory.
+    """A store for crawlers: an atomic check-and-add of pages, with clusters, versions and texts, in a directory.
 
-    Open one with `Store.open`. All methods may be called by several threads. In a fork of the process that opened it, a
-    store that writes refuses every call, and one with read_only=True answers.
+    Open one with `Store.open`. Several threads may call all methods. In a fork of the process that opened it, a writable
+    store refuses every call; with read_only=True it answers.
 
     Notes
     -----
-    The verdict on a page is what `near_duplicates` (star clusters, keep="first") says of it when it comes after everything
-    that is live. The log of the directory is the truth; indexes and columns are made again from it where they are missing.
+    The verdict on a page is the one that `near_duplicates` (star clusters, keep="first") gives on it if it follows all live
+    pages. The log in the directory is the source of truth; missing indexes and columns are rebuilt from it.
 
     References
     ----------
@@ -77,32 +77,32 @@ class Store:
         Parameters
         ----------
         path : path
-            Its directory.
+            The directory.
         threshold, shingling, num_perm, seed, filter
-            As in `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to
-            `must_agree` are fixed when the store is created; None takes what the store has.
+            As for `near_duplicates`; the defaults are 0.8, words in runs of 5, 84, 1 and "auto". Settings from here to
+            `must_agree` are fixed when the store is created; None accepts the store's.
         evidence : "text", "shingles" or "sketch"
-            What is kept to compare later pages with: texts, compressed (the default); shingle fingerprints; or signatures,
-            by which resemblances are estimates.
+            The data kept for comparing later pages: compressed texts (the default); shingle fingerprints; or signatures,
+            from which resemblances are only estimated.
         scope : "all" or "host"
             "host": keys are URLs, and pages of different hosts are never compared.
         keys : "plain" or "url"
-            "url": keys are URLs, brought into the normal form of w3lib.
+            "url": keys are URLs, which are converted to the normal form of w3lib.
         min_shingles, must_agree
-            As in `near_duplicates`: a page below `min_shingles`, or without an equal key, is near no other, and its version
-            near no earlier one. Identical pages always are. Keys are names; "title" is the first line, since texts are kept
-            and no pages of HTML. `min_shingles` needs evidence "text" or "shingles", `must_agree` needs "text".
+            As for `near_duplicates`: a page below `min_shingles`, or without an equal key, is not near any other, nor is
+            its version near an earlier one; identical pages always are. Keys are names; "title" is the first line, since
+            texts are kept and not HTML pages. `min_shingles` needs evidence "text" or "shingles", `must_agree` needs "text".
         durability : "batch" or "each"
             "each": a page is on disk when `decide` returns. "batch": when `flush` or `decide_many` does.
         read_only : bool
             Several processes may read while one writes; see `refresh`.
         repair : bool
-            Where the store is refused because pages would be lost: save what can be read in a new log, and keep all logs
-            and descriptions as they are; `repaired` says what was lost. A store that opens is left alone.
+            If the store is refused because pages would be lost, save the readable ones in a new log, and keep all logs and
+            descriptions unchanged; `repaired` tells what was lost. A store that opens is not changed.
         threads : int, optional
-            Of `decide_many`. None: one per CPU.
+            Threads of `decide_many`. None: one per CPU.
         progress : bool or callable, optional
-            Reports a log that is read again.
+            Reports progress when a log is read again.
 
         Returns
         -------
@@ -112,8 +112,8 @@ class Store:
         Raises
         ------
         ValueError
-            A setting is not accepted, or differs from the setting of the store. CorruptFile, which is a ValueError: its
-            files are not of one store and time, or records cannot be saved; nothing was deleted (see `repair`).
+            A setting is not accepted, or differs from the setting of the store. CorruptFile, which is a ValueError: the
+            files do not belong together, or records would be lost; nothing was deleted (see `repair`).
         BlockingIOError
             Another process writes to the store.
         FileNotFoundError
@@ -139,25 +139,25 @@ class Store:
 
     @property
     def repaired(self) -> dict[str, Any] | None:
-        """What was saved where the store was refused and opened with repair=True; None where it opened without.
+        """The result of a repair, if the store was refused and opened with repair=True; else None.
 
-        reason: why it was refused; problems: what could not be read, in words; kept: the names of the logs that were there,
-        which nothing deletes; copies: the name of the directory with the descriptions that were there.
+        reason: why it was refused; problems: descriptions of what could not be read; kept: the names of the old logs, which
+        are never deleted; copies: the name of the directory with the old descriptions.
         """
         return self._directory.repaired
 
     @property
     def checkpoint_problem(self) -> str | None:
-        """Why the last checkpoint was not written; None if it was, or none was due. Also after `close`.
+        """The reason why the last checkpoint was not written; None if it was, or none was due. Also set by `close`.
 
-        A full disk delays checkpoints and fails no call, as nothing is lost. But the next opening reads again what the log
-        has got since the last one.
+        A full disk only delays checkpoints: no call fails, since nothing is lost. But the next opening must read the log
+        since the last checkpoint.
         """
         return self._directory.unwritten
 
     @property
     def failure(self) -> str | None:
-        """Why the store decides on nothing more until it is opened again; None as long as it does."""
+        """The reason why the store decides nothing more until it is reopened; None as long as it does."""
         return self._directory.failure
 
     # ---- deciding
@@ -179,10 +179,10 @@ class Store:
         Raises
         ------
         TypeError, ValueError
-            A value is not accepted, or this process is a fork of the one that opened the store. Nothing is kept then.
+            A value is not accepted, or this process is a fork of the one that opened the store. Then nothing is kept.
         OSError
-            The disk is full or failed. The page is not acknowledged: decide on it again. Where the message says so, the
-            store must be opened again.
+            The disk is full or failed. The page is not acknowledged: decide on it again. If the message says so, the store
+            must be reopened.
 
         Notes
         -----
@@ -196,23 +196,23 @@ class Store:
         return verdict
 
     def decide_many(self, items: Iterable[Sequence[Any]], threads: int | None = None) -> Iterator[Verdict]:
-        """Give the verdicts on many pages, in their order, and keep them.
+        """Give the verdicts on many pages, in order, and keep the pages.
 
         Parameters
         ----------
         items : iterable of (key, text) or (key, text, date)
         threads : int, optional
-            None: as the store was opened with.
+            None: the number with which the store was opened.
 
         Yields
         ------
         Verdict
-            All are on disk when the iterator ends.
+            All pages are on disk when the iterator ends.
 
         Raises
         ------
         TypeError, ValueError, OSError
-            As `decide`. Pages before the batch of the one at fault, at most 256 pages, are kept.
+            As for `decide`. Pages before the batch of the faulty page, of at most 256 pages, are kept.
         """
         count = self._threads if threads is None else thread_count(threads)
         for pages in map_pieces(self._prepare_packed, batches_of(items), count):
@@ -222,9 +222,9 @@ class Store:
         self.flush()
 
     async def adecide(self, key: Key, text: Text, date: Date = None) -> Verdict:
-        """Give the verdict on a page as `decide`, without blocking the event loop.
+        """Give the verdict on a page like `decide`, without blocking the event loop.
 
-        Pages that wait are decided together, on a thread of the store: with durability="each" they share one fdatasync.
+        Waiting pages are decided together, on a thread of the store: with durability="each" they share one fdatasync.
         """
         with self._lock:
             if self._micro is None:
@@ -233,14 +233,14 @@ class Store:
         return await micro.put((given_key(key), text, date))
 
     def prepare_requests(self, items: Sequence[tuple[Key, Text, Date]], idempotency_keys: Sequence[str | None]) -> Pages:
-        """Prepare pages of requests for `decide_requests`: for a server that answers clients which may ask again.
+        """Prepare pages of requests for `decide_requests`, in a server whose clients may repeat requests.
 
         Parameters
         ----------
         items : sequence of (key, text, date)
-            At least one.
+            At least one item.
         idempotency_keys : sequence of str or None
-            Of each request: 1 to 256 printable characters of ASCII that its client gives no other request.
+            A key for each request: 1 to 256 printable ASCII characters that its client does not reuse.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class Store:
 
         Notes
         -----
-        Threads may do this side by side: it takes most of the time of a decision, and needs no lock.
+        Several threads may do this concurrently: it takes most of the time of a decision, and needs no lock.
         """
         pages, secret, now = self._prepare_packed(items), self._directory.preparer.secret, time.time_ns() // 1000
         if any(key is not None for key in idempotency_keys):
@@ -260,34 +260,33 @@ class Store:
     def decide_requests(
         self, pages: Pages, keep: float, admit: Callable[[Key], None] | None = None
     ) -> list[RequestAnswer]:
-        """Give the verdicts on pages of requests, in their order, and keep the pages; a repeated one gets its first answer.
+        """Give the verdicts on pages of requests, in order, and keep the pages; a repeated request gets its first answer.
 
         Parameters
         ----------
         pages : Pages
-            Of `prepare_requests`.
+            From `prepare_requests`.
         keep : float
-            Seconds for which an idempotency key is known after its answer.
+            Seconds for which an idempotency key is remembered after its answer.
         admit : callable, optional
-            Raises an error for a key that is not decided on here. It is asked about each page that was not answered before;
-            where it raises, no page is kept.
+            Raises an error for a key that is not decided here. Called for each page that was not answered before; if it
+            raises, no page is kept.
 
         Returns
         -------
         list of RequestAnswer
-            The verdict, the position of its record in the log, whether it was given before, and against how many documents
-            the page was measured. Fewer than there are pages where an idempotency key was used with another page: of that
-            page and of later ones nothing is kept.
+            The answers; fewer than pages if an idempotency key was used with another page: then that page and later ones
+            are not kept.
 
         Raises
         ------
         OSError
-            As `decide`.
+            As for `decide`.
 
         Notes
         -----
-        They are on disk after the next `flush`. A key is in one frame of the log with its decision. `compact` keeps the keys
-        of versions that it keeps, where their answers name live pages only.
+        The pages are on disk after the next `flush`. A key is in one frame of the log with its decision. `compact` keeps
+        the keys of versions that it keeps if their answers name only live pages.
         """
         since = time.time_ns() // 1000 - int(keep * 1e6)
         with self._lock:
@@ -312,9 +311,9 @@ class Store:
             return answers
 
     def peek(self, text: Text, key: Key | None = None) -> Verdict:
-        """Give the verdict that `decide` would give on the page with a new key, and keep nothing.
+        """Give the verdict that `decide` would give on the page with a new key, without keeping it.
 
-        key: for its scope only, in stores with scope="host".
+        key: only for its scope, in stores with scope="host".
         """
         self._directory.check_usable()
         page = self._directory.preparer.page(None, text, None, like=key)
@@ -324,10 +323,10 @@ class Store:
     # ---- sharing
 
     def session(self, name: str) -> StoreSession:
-        """Return the session of a name: pages that are decided on now and kept by `StoreSession.commit`.
+        """Return the session with a name: pages that are decided now and kept by `StoreSession.commit`.
 
-        A session sees its own pages and the committed ones; other sessions, and the methods of the store, do not see its
-        pages. The name stands for the same session until it is discarded, also for clients (`listen`).
+        A session sees its own pages and the committed ones; other sessions and the methods of the store do not see its
+        pages. Until it is discarded, the name denotes the same session, also for clients (`listen`).
         """
         if not isinstance(name, str):
             raise TypeError(f"the name of a session is a str, got {name!r:.80}")
@@ -357,23 +356,23 @@ class Store:
             return self._listener
 
     def merge(self, other: Store) -> int:
-        """Keep the pages of another store, in their order, as if they were decided on now, with their dates.
+        """Keep the pages of another store, in order and with their dates, as if they were decided now.
 
         Parameters
         ----------
         other : Store
-            With the same settings, except threshold, min_shingles and filter. It stays as it is, and must not change
-            meanwhile.
+            A store with the same settings, except threshold, min_shingles and filter. It is not changed, and must not
+            change meanwhile.
 
         Returns
         -------
         int
-            How many pages of `other` there were.
+            The number of pages of `other`.
 
         Notes
         -----
-        A new key brings its history along, and whether its page is gone. For a key that both stores have, the version of
-        `other` is a new version here, and the versions before it stay behind. All are on disk when this returns.
+        A new key brings along its history, and whether its page is gone. For a key in both stores, the last version of
+        `other` becomes a new version here; earlier versions are not copied. All are on disk when this returns.
         """
         if not isinstance(other, Store):
             raise TypeError(f"other is {other!r:.80}; open it with Store.open(path, read_only=True)")
@@ -388,12 +387,12 @@ class Store:
     # ---- forgetting
 
     def mark_gone(self, key: Key, date: Date = None) -> bool:
-        """Note that the page of a key is there no more: its server answered 404 or 410, or redirected to another page.
+        """Record that the page of a key is gone: its server answered 404 or 410, or redirected to another page.
 
         Parameters
         ----------
         key : str, bytes or int
-        date : as of `decide`
+        date : as for `decide`
 
         Returns
         -------
@@ -403,13 +402,13 @@ class Store:
         Raises
         ------
         TypeError, ValueError, OSError
-            As `decide`.
+            As for `decide`.
 
         Notes
         -----
-        Its text stays: later pages are compared with it, and may be near it. `locate` names it no more, `history` has a
-        version "gone", and `decide` on the key brings it back. The date of the page stays, too, so it expires as before. Of
-        a page that is gone already nothing is written. To forget a page, `remove` it.
+        Its text stays: later pages are compared with it, and may be near it. `locate` no longer returns it, `history` has a
+        version "gone", and `decide` on the key brings it back. The date of the page stays, too, so it expires as before.
+        Nothing is written for a page that is already gone. To remove a page, call `remove`.
         """
         when = microseconds(date)
         with self._lock:
@@ -423,16 +422,17 @@ class Store:
         return number is not None
 
     def remove(self, key: Key) -> None:
-        """Forget a page with all its versions. KeyError if there is none.
+        """Remove a page with all its versions. Raises KeyError if there is none.
 
-        Clusters become the clusters of the pages that are left. Its bytes stay on disk until `compact`. It costs about one
-        `decide` for each page whose representative changes; where a representative goes, for each page of its cluster.
+        Clusters become the clusters of the remaining pages. The page's bytes stay on disk until `compact`. It costs about
+        one `decide` for each page whose representative changes; if a representative is removed, for each page of its
+        cluster.
         """
         with self._lock:
             self._remove([self._live_number(key)], expired=False)
 
     def expire(self, before: Date) -> int:
-        """Forget the pages whose last version is older than a date, and return how many. Costs as `remove`."""
+        """Remove the pages whose last version is older than a date, and return their number. Costs are as for `remove`."""
         if before is None:
             raise TypeError("before is None; give a date: pages whose last version is older are forgotten")
         limit = microseconds(before)
@@ -444,20 +444,21 @@ class Store:
         return len(old)
 
     def compact(self, progress: bool | Progress | None = None) -> None:
-        """Write the store anew with what is live: removed pages and texts of earlier versions then leave no byte.
+        """Rewrite the store with only live pages, so that no byte of removed pages and of texts of earlier versions is left.
 
-        Takes disk for a second copy meanwhile. A crash leaves the store as it was before or after.
+        Needs disk space for a second copy meanwhile. After a crash, the store is as it was before or after.
         """
         with self._lock, reporting(progress) as report:
             self._directory.compact(report)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the store, as it is now, to a new directory, which is a store of its own; others may write meanwhile.
+        """Copy the store in its current state to a new directory, a separate store; others may write meanwhile.
 
         Parameters
         ----------
         path : path
-            Does not exist, or is an empty directory. It is there as a whole, and on disk, when this returns, or not at all.
+            A path that does not exist, or an empty directory. The copy is complete and on disk when this returns; if it
+            fails, nothing is left.
 
         Raises
         ------
@@ -468,24 +469,24 @@ class Store:
 
         Notes
         -----
-        Files that nothing writes any more are hard links where the file system allows, else copies. The last file of the
-        log, at most 1 GiB, is a copy. A store that was opened with read_only=True can be copied too.
+        Files that never change again are hard links if the file system allows it, else copies. The last file of the log, of
+        at most 1 GiB, is a copy. A store opened with read_only=True can be copied, too.
         """
         backed_up(self._directory, Path(path))
 
     def export(
         self, path: str | os.PathLike[str], *, name: str | None = None, progress: bool | Progress | None = None
     ) -> int:
-        """Write the key and the last text of each page as Parquet files in a new directory, for engines that take tables.
+        """Write the key and the last text of each page as Parquet files in a new directory, for other engines.
 
-        `carry` takes back what a run over such tables of many stores says.
+        `carry` takes back the verdicts of a run over such tables of many stores.
 
         Parameters
         ----------
         path : path
-            As of `backup`.
+            As for `backup`.
         name : str, optional
-            Of this store, in a column ``store``, which tells the pages of several exports apart.
+            The name of this store, in a column ``store`` that distinguishes the pages of several exports.
         progress : bool or callable, optional
 
         Returns
@@ -496,9 +497,9 @@ class Store:
         Raises
         ------
         LookupError, RuntimeError
-            As of `pages`.
+            As raised by `pages`.
         FileExistsError, OSError
-            As of `backup`.
+            As raised by `backup`.
         TypeError, ValueError
             The name is not a str; keys are of several types, or one has a surrogate.
         ImportError
@@ -507,8 +508,8 @@ class Store:
         Notes
         -----
         The columns are ``key`` (string, int64 or binary), ``text`` (binary; str is UTF-8) and ``digest`` (BLAKE2b-128 of the
-        text, by which `carry` knows it again; binary), in row groups of about 256 KB. Pages are read as `pages` reads them,
-        and others may write meanwhile.
+        text, by which `carry` recognises it; binary), in row groups of about 256 KB. Pages are read like by `pages`, and
+        others may write meanwhile.
         """
         with reporting(progress) as report:
             return write_pages(self._iterate_live(versions.exported), Path(path), name, len(self), report)
@@ -516,42 +517,43 @@ class Store:
     def carry(
         self, verdicts: Any, run: str, *, name: str | None = None, date: Date = None, progress: bool | Progress | None = None
     ) -> CarriedCounts:
-        """Take the verdicts of a run over many stores on the pages of this one, beside the verdicts of the store.
+        """Store the verdicts of a run over many stores on the pages of this one, in addition to its own verdicts.
 
         Parameters
         ----------
         verdicts : path, sequence of paths, or a table of Arrow
-            Parquet files, or directories with such; or anything with `__arrow_c_stream__`. The columns are ``store`` (with
+            Parquet files, or directories of them; or an object with `__arrow_c_stream__`. The columns are ``store`` (with
             `name`), ``key`` and ``digest`` as in an `export`, and from the verdicts of the run ``representative`` (a struct
-            of ``store`` and ``key``), ``class`` and ``resemblance``. Others are ignored. In a directory that Spark names
-            ``store=NAME`` the column ``store`` may be missing.
+            of ``store`` and ``key``), ``class`` and ``resemblance``. Other columns are ignored. In a directory that Spark
+            has named ``store=NAME``, the column ``store`` may be missing.
         run : str
-            The name of the run, which `overall` gives again: printable characters, of 1 to 255 bytes of UTF-8.
+            The name of the run, which `overall` returns: printable characters, 1 to 255 bytes of UTF-8.
         name : str, optional
-            Of this store, as its export had it. Rows of other stores are left out.
-        date : as of `decide`
-            When the run was. Verdicts of a run with a later date stay. None: now.
+            The name of this store in its export. Rows of other stores are skipped.
+        date : as for `decide`
+            The date of the run. Verdicts of a run with a later date stay. None: now.
         progress : bool or callable, optional
 
         Returns
         -------
         CarriedCounts
-            How many pages have the verdict now, and why others do not.
+            The number of pages that now have the verdict, and of others by reason.
 
         Raises
         ------
         TypeError, ValueError
-            A parameter, a column or a value of a row is not accepted. Verdicts of rows before are kept.
+            A parameter, a column or a value of a row is not accepted. Verdicts of earlier rows are kept.
         FileNotFoundError
-            There is nothing at a path, or no Parquet file. OSError: as of `decide`.
+            A path does not exist or has no Parquet file. OSError: as raised by `decide`.
         ImportError
             pyarrow is not installed.
 
         Notes
         -----
-        What the store says of its pages stays as it is. A verdict is of the words that were exported: it is not taken where
-        the page has got others since, and it goes with them. After a kill, carry the same table again: it goes on. All is on
-        disk when this returns; others may decide meanwhile. A page costs about one `text`, whose digest is compared.
+        The store's own verdicts do not change. A verdict is about the words that were exported: it is not stored if they
+        have changed since, and is dropped when they change. If this is interrupted, call it again with the same table to
+        resume. Everything is on disk when this returns; others may decide meanwhile. A page costs about one call of `text`,
+        whose digest is compared.
         """
         given, counts = VerdictRun.of(run, microseconds(date), name), Counter[str]()
         with self._lock:
@@ -574,12 +576,12 @@ class Store:
         return int(self._state.count)
 
     def cluster(self, key: Key) -> list[Key]:
-        """Return the keys in the cluster of a page, in their order: the representative first. KeyError: an unknown key."""
+        """Return the keys in the cluster of a page, the representative first. Raises KeyError for an unknown key."""
         with self._lock:
             return versions.cluster_of(self._state, self._live_number(key))
 
     def clusters(self, least: int = 1) -> Iterator[list[Key]]:
-        """Yield the clusters of `least` pages or more: lists of keys, the representative first, in the order of these.
+        """Yield the clusters of `least` pages or more, in order: lists of keys, the representative first.
 
         Clusters that change meanwhile may be missed or seen twice.
         """
@@ -590,10 +592,10 @@ class Store:
                 yield members
 
     def locate(self, key: Key) -> Key:
-        """Return the key of the cluster of a page whose last version is the most recent: where its content is now.
+        """Return the key in the cluster of a page whose last version is the most recent: where its content is now.
 
-        Of several, the last one in the order; never a page that is gone (`mark_gone`). KeyError for an unknown key,
-        LookupError where all pages of the cluster are gone. Reads no text. (Broder et al. 1997, §6.2.)
+        Ties go to the last page in order; pages that are gone (`mark_gone`) are never returned. Raises KeyError for an
+        unknown key, LookupError if all pages of the cluster are gone. Reads no text. (Broder et al. 1997, §6.2.)
         """
         with self._lock:
             latest = versions.latest_in_cluster(self._state, self._live_number(key))
@@ -602,28 +604,28 @@ class Store:
             return versions.key_of(self._state, latest)
 
     def history(self, key: Key) -> list[Version]:
-        """Return the versions of a page, in the order in which they came. KeyError for an unknown key.
+        """Return the versions of a page, in the order in which they were added. Raises KeyError for an unknown key.
 
-        `Version.change` tells whether a change was real or lexical only (Broder et al. 1997, §6.5).
+        `Version.change` tells whether a change was real or only lexical (Broder et al. 1997, §6.5).
         """
         with self._lock:
             return versions.history_of(self._state, self._live_number(key))
 
     def overall(self, key: Key) -> OverallVerdict | None:
-        """Return what the last run over many stores said of a page (`carry`): a second statement beside the store's own.
+        """Return the verdict of the last run over many stores on a page (`carry`), in addition to the store's own.
 
-        None where no run did, or the page has got other words since. KeyError for an unknown key. One read.
+        None if there is none, or the words of the page have changed since. Raises KeyError for an unknown key. One read.
         """
         with self._lock, self._directory.trusting():
             return self._state.overall(self._live_number(key))  # type: ignore[no-any-return]
 
     def text(self, key: Key) -> Text:
-        """Return the text of the last version. KeyError for an unknown key, LookupError where texts are not kept."""
+        """Return the text of the last version. Raises KeyError for an unknown key, LookupError if texts are not kept."""
         with self._lock:
             return versions.text_of(self._state, self._live_number(key))
 
     def pages(self) -> Iterator[tuple[Key, Text]]:
-        """Yield the key and the text of each page, as of its last version, in their order.
+        """Yield the key and the last text of each page, in order.
 
         Raises
         ------
@@ -634,12 +636,12 @@ class Store:
 
         Notes
         -----
-        Pages that come meanwhile are left out, and so are pages that are removed.
+        Pages added or removed meanwhile are left out.
         """
         return self._iterate_live(lambda state, number: (versions.key_of(state, number), versions.text_of(state, number)))
 
     def classes(self) -> Iterator[tuple[Key, Key]]:
-        """Yield the key of each page, and of the first page with the same words, in their order.
+        """Yield the key of each page, and of the first page with the same words, in order.
 
         Raises
         ------
@@ -648,14 +650,14 @@ class Store:
 
         Notes
         -----
-        Pages that come meanwhile are left out, and so are pages that are removed. Reads one record of a page, and two more
-        where it is not the first with its words.
+        Pages added or removed meanwhile are left out. Reads one record of a page, and two more if it is not the first with
+        its words.
         """
         return self._iterate_live(lambda state, number: (
             versions.key_of(state, number), versions.key_of(state, versions.leader_of(state, number))))
 
     def stats(self) -> dict[str, Any]:
-        """Return counts: pages that are live, clusters, numbers given, bytes on disk by kind; and the settings.
+        """Return counts: live pages, clusters, assigned numbers, bytes on disk by kind; and the settings.
 
         checkpoint_problem: see the property; backlog: tables that wait to become segments of indexes, and segments that wait
         to be merged or are being merged.
@@ -670,26 +672,26 @@ class Store:
             }
 
     def check(self, progress: bool | Progress | None = None) -> list[str]:
-        """Read everything and compare it; return what is wrong, in words. Empty: the store is sound."""
+        """Read and compare everything; return descriptions of the problems found, empty if there are none."""
         with self._lock, reporting(progress) as report:
             return problems_of(self._directory.state, report)
 
     # ---- files
 
     def flush(self) -> None:
-        """Wait until everything that was decided is on disk."""
+        """Sync everything that was decided to disk."""
         self._directory.check_usable()
         if not self._directory.read_only:
             self._directory.log.sync()
 
     def refresh(self) -> None:
-        """Read what the writer has written since. For stores that were opened with read_only=True."""
-        with self._lock.bare if self._directory.read_only else self._lock:  # it mends a refresh that failed
+        """Read what the writer has written since then. For stores opened with read_only=True."""
+        with self._lock.bare if self._directory.read_only else self._lock:  # reopening after a failed refresh is possible
             self._directory.check_open()
             self._directory.refresh()
 
     def close(self) -> None:
-        """Put everything on disk and close the store. Sessions are discarded."""
+        """Sync everything to disk and close the store. Sessions are discarded."""
         if self._directory.forked:  # threads, connections and files belong to the process that writes
             return
         if self._listener is not None:
@@ -710,16 +712,16 @@ class Store:
         held = "closed" if self._directory.closed else f"{self._directory.state.count} documents"
         return f"<Store {os.fspath(self.path)!r}, {held}>"
 
-    # ---- inside
+    # ---- internal
 
     @property
     def _state(self) -> Any:
-        """The state. ValueError if the store is closed."""
+        """The state. Raises ValueError if the store is closed."""
         self._directory.check_usable()
         return self._directory.state
 
     def _iterate_live(self, read: Callable[[Any, int], Row]) -> Iterator[Row]:
-        """Yield what `read` makes of the state and of the number of each live document, some at a time under the lock."""
+        """Yield ``read(state, number)`` for each live document; each batch is read under the lock."""
         with self._lock:
             state = self._state
             numbers = state.live.numbers().tolist()
@@ -746,18 +748,18 @@ class Store:
         return verdicts
 
     def _decide(self, pages: Pages) -> list[Verdict]:
-        """Decide on pages in their order and write what acknowledges them; all or none are kept."""
+        """Decide on pages in order, and write the records that acknowledge them; all or none are kept."""
         return [answer.verdict for answer in self._answer(pages)]
 
     def _answer(self, pages: Pages) -> list[RequestAnswer]:
-        """Decide on pages as `_decide`, and return the positions of their records too."""
+        """Decide on pages like `_decide`, and return the positions of their records, too."""
         self._directory.check_writable()
         self._count(len(pages))
         with self._directory.trusting():
             return self._directory.decide(pages)
 
     def _take(self, other: Store, numbers: list[int]) -> int:
-        """Keep some live documents of another store, as `merge`, and return how many."""
+        """Keep some live documents of another store for `merge`, and return their number."""
         here, there = self._directory, other._directory
 
         def decide(pages: list[Page]) -> None:
@@ -766,7 +768,7 @@ class Store:
 
         def mark_gone(page: Page, date: int) -> None:
             number = self._state.find(page.name, page.hashed)
-            assert number is not None  # it was decided on just now
+            assert number is not None  # it was just decided
             here.mark_gone(number, date)
 
         for first in range(0, len(numbers), READ):
@@ -789,7 +791,7 @@ class Store:
             self._directory.log.sync()
 
     def _count(self, records: int) -> None:
-        """Write a checkpoint now and then."""
+        """Count records, and write a checkpoint if one is due."""
         self._since += records
         if self._since >= CHECKPOINT:
             self._since = 0
@@ -803,7 +805,7 @@ class Store:
         return number
 
     def _live_number(self, key: Key) -> int:
-        """Return the number of the live document of a key. KeyError if there is none."""
+        """Return the number of the live document of a key. Raises KeyError if there is none."""
         number = self._number(key)
         if number is None:
             raise KeyError(f"the store has no page with the key {key!r:.200}")

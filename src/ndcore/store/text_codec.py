@@ -12,22 +12,22 @@ from ndcore.storage.container import CorruptFile
 from ndcore.text.inputs import as_bytes
 
 RAW, ZLIB, ZSTANDARD, TRAINED = range(4)
-BYTES = 16  # added to the codec of a text that was given as bytes
+BYTES = 16  # flag added to the codec of a text that was given as bytes
 LEVEL = 3
-SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # texts that a dictionary is trained on, at most
+SAMPLES, SAMPLE_BYTES = 1000, 4 << 20  # most texts, and bytes of texts, for training a dictionary
 DICTIONARY = 65536  # bytes
-TRAINING = {"k": 200, "d": 8}  # lengths of segments and substrings: to look for better ones takes five times as long
+TRAINING = {"k": 200, "d": 8}  # lengths of segments and substrings; searching for better ones takes five times as long
 LARGEST = 1 << 30  # bytes of a text
-FREE, RATIO = 64 << 20, 1100  # a longer text has at most this number of bytes for each stored one; zlib has no more
-TOGETHER = 64 << 20  # bytes of texts that are compressed together, at most
-SHORT = 64  # bytes that are not worth a compression
+FREE, RATIO = 64 << 20, 1100  # a longer text expands at most by this ratio, which zlib cannot exceed
+TOGETHER = 64 << 20  # most bytes of texts that are compressed together
+SHORT = 64  # shorter texts are not worth compressing
 
 
 class TextCodec:
-    """Compresses texts: with zstandard where it is installed, else with zlib. Methods may be called by several threads.
+    """A compressor of texts, by zstandard if it is installed, else by zlib. Several threads may call its methods.
 
-    A dictionary holds what pages of a store have in common, which a compressor of short texts cannot know otherwise. It is
-    trained once, on a thread, when enough texts have come; the owner writes it to the log and then calls `learn`.
+    A dictionary holds what pages of a store have in common, which a compressor of short texts could not know otherwise. It
+    is trained once, on a thread, when there are enough texts; the owner writes it to the log and then calls `learn`.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class TextCodec:
         else:
             self._zstandard = zstandard
         self.dictionary = b""
-        self._trained: Any = None  # the dictionary, as zstandard has it
+        self._trained: Any = None  # the dictionary as an object of zstandard
         self._samples: list[bytes] = []
         self._size = 0
         self._training: threading.Thread | None = None
@@ -67,7 +67,7 @@ class TextCodec:
         return bytes([codec + (BYTES if as_bytes else 0)]) + packed
 
     def pack_many(self, texts: Sequence[Text]) -> list[bytes]:
-        """Compress texts; where zstandard is installed, without the GIL for all of them together."""
+        """Compress texts; with zstandard, all at once without the GIL."""
         data = [as_bytes(text) for text in texts]
         long = [each for each in data if len(each) > SHORT]
         if self._zstandard is None or len(long) < len(data) or sum(map(len, long)) > TOGETHER or not long:
@@ -79,7 +79,7 @@ class TextCodec:
         return [head + packed[i].tobytes() for i, head in enumerate(heads)]
 
     def unpack(self, packed: bytes) -> Text:
-        """Return a text. CorruptFile where it cannot be read, ImportError where zstandard is missing."""
+        """Decompress a text. Raises CorruptFile if it cannot be read, ImportError if zstandard is missing."""
         try:
             data = self._decompress(packed[0] & (BYTES - 1), packed[1:])
             return data if packed[0] & BYTES else data.decode("utf-8", "surrogatepass")
@@ -88,11 +88,11 @@ class TextCodec:
 
     @property
     def sampling(self) -> bool:
-        """Whether texts are wanted to train a dictionary on."""
+        """Whether texts are wanted for training a dictionary."""
         return self._zstandard is not None and not self.dictionary and self._training is None
 
     def sample(self, text: Text, *, train: bool = True) -> None:
-        """Take a text to train the dictionary on. train: begin to train when there are enough."""
+        """Add a text to the samples. train: start training when there are enough."""
         if not self.sampling or len(text) <= SHORT:
             return
         data = as_bytes(text)
@@ -103,14 +103,14 @@ class TextCodec:
             self._training.start()
 
     def take_trained(self, *, wait: bool = False) -> bytes | None:
-        """Return a new dictionary, once, when there is one. wait: train it now on what was sampled."""
+        """Return a new dictionary, once, when there is one. wait: train it now on the samples."""
         if wait and not self.dictionary and self._ready is None and self._samples:
             self._train()
         ready, self._ready = self._ready, None
         return ready
 
     def learn(self, dictionary: bytes) -> None:
-        """Use a dictionary from now on. Raises CorruptFile where the bytes are not one."""
+        """Use a dictionary from now on. Raises CorruptFile if the bytes are not one."""
         if self._zstandard is not None:
             try:
                 trained = self._zstandard.ZstdCompressionDict(dictionary)
@@ -125,7 +125,7 @@ class TextCodec:
         """Train a dictionary on the samples."""
         try:
             self._ready = self._zstandard.train_dictionary(DICTIONARY, self._samples, level=LEVEL, **TRAINING).as_bytes()
-        except (self._zstandard.ZstdError, MemoryError):  # too few or too short texts: go on without
+        except (self._zstandard.ZstdError, MemoryError):  # too few or too short texts: continue without
             self._samples = []
 
     def _tools(self, trained: Any) -> tuple[Any, Any]:
@@ -165,5 +165,5 @@ class TextCodec:
 
 
 def _swollen(size: int, packed: int) -> bool:
-    """Tell whether a text is too long for its compressed bytes: what costs a reader much must be large on disk too."""
+    """Tell whether a text is too long for its compressed bytes; a text that is costly to read must be large on disk, too."""
     return size > FREE and size > RATIO * packed

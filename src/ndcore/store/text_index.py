@@ -1,4 +1,4 @@
-"""Keep an index of texts in memory: find those that resemble a text, while texts come and go."""
+"""An index of texts in memory: find the texts that resemble a text, while texts are added and removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ndcore.store.settings import choose_filter
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling, given_shingling
 
 AT_ONCE = 256  # texts that are added together
-SPARE = 1024  # removed texts that are too few for a renewal
+SPARE = 1024  # fewer removed texts than this do not cause a rebuild
 
 
 class SimilarText(NamedTuple):
@@ -47,16 +47,16 @@ class SimilarText(NamedTuple):
 
 
 class Index:
-    """Find the texts that resemble a text, in memory; add and remove texts at any time.
+    """An index in memory of the texts that resemble a text. Texts can be added and removed at any time.
 
     Parameters
     ----------
     threshold : float in (0, 1]
-        The least resemblance (Jaccard similarity) of what `query` returns.
+        The least resemblance (Jaccard similarity) of the results of `query`.
     shingling : Shingling, optional
         None: words in runs of 5.
     num_perm, seed : int
-        Parameters of the signatures, as in `MinHasher`. A filter that needs more minima raises `num_perm`.
+        Parameters of the signatures, as for `MinHasher`. A filter that needs more minima raises `num_perm`.
     filter : "auto" or FilterDesign
         LSH bands and rows; "auto" misses a text exactly at the threshold with a probability below 0.001, and a closer one
         less often.
@@ -70,7 +70,7 @@ class Index:
     -----
     Candidates share features (LSH bands) with the text; each is confirmed by its exact resemblance. A text takes 8 bytes of
     memory for each of its distinct shingles, and 20 to 36 bytes for each group of the filter; the text itself is not kept.
-    Where many texts share features, as the pages of a template do, bitmaps take up to 512 MiB more. Threads may share an
+    If many texts share features, like the pages of a template, bitmaps take up to 512 MiB more. Threads may share an
     index.
     `Store` keeps texts on disk and decides which to keep; `Collection` clusters a whole collection.
 
@@ -99,14 +99,14 @@ class Index:
         self.filter = choose_filter(filter, self.threshold, checked_int("num_perm", num_perm, 1))
         self._sketcher = MinHasher(self.filter.num_perm, 32, seed, self.shingling)
         self._lock = threading.RLock()
-        self._numbers: dict[Hashable, int] = {}  # of the keys
+        self._numbers: dict[Hashable, int] = {}  # document numbers by key
         self._keys: dict[int, Hashable] = {}
         self._sets: dict[int, UInts] = {}  # shingle sets, by number
         self._next = 0
         self._index, self._live, self._bitmaps = self._make_filter()
 
     def _make_filter(self) -> tuple[GrowingIndex, Bitmap, NumberedBitmaps]:
-        """Make an index of features, the numbers that queries find, and bitmaps of shingle sets, all without texts."""
+        """Make an empty index of features, bitmap of live numbers, and bitmaps of shingle sets."""
         index = GrowingIndex.in_memory(self.filter.groups, self.filter.need)
         return index, Bitmap(), NumberedBitmaps(self.threshold, BITMAPS)
 
@@ -151,7 +151,7 @@ class Index:
         Raises
         ------
         TypeError, ValueError
-            As for `add`. Of the 256 items with the faulty one among them none is added; all items before these are.
+            As for `add`. None of the batch of 256 items with the faulty one is added; all earlier batches are.
 
         Notes
         -----
@@ -174,14 +174,14 @@ class Index:
                 if key in self._numbers or key in added:
                     raise ValueError(f"the index has the key {key!r:.80} already; remove it first")
                 added[key] = number
-            self._next += len(keys)  # whatever happens, no other text gets these numbers
+            self._next += len(keys)  # in any case, no other text gets these numbers
             try:
                 self._index.add(numbers[valid], features[valid])
                 for key, number, members in zip(keys, numbers.tolist(), sets, strict=True):
                     self._keys[number], self._sets[number] = key, members.copy()
                 self._numbers.update(added)
                 self._live.add_many(numbers[valid])
-            except BaseException:  # Ctrl-C, or an error of a key that is compared
+            except BaseException:  # Ctrl-C, or an error of comparing keys
                 while len(self._numbers) > before:
                     self._numbers.popitem()
                 for number in numbers.tolist():
@@ -189,12 +189,12 @@ class Index:
                 raise
 
     def query(self, text: Text, limit: int | None = None) -> list[SimilarText]:
-        """Find the texts that resemble a text, the most similar first, ties in the order in which they were added.
+        """Find the texts that resemble a text, the most similar first; ties are in the order of addition.
 
         Parameters
         ----------
         text : str or bytes
-            A text without shingles resembles none.
+            A text without shingles resembles no other.
         limit : int, optional
             The largest number of results; the best ones are returned. None: all.
 
@@ -209,7 +209,7 @@ class Index:
 
         Notes
         -----
-        O(groups + candidates · shingles). Where many texts share features with the given one, as the pages of a template do,
+        O(groups + candidates · shingles). If many texts share features with the given one, like the pages of a template,
         bitmaps reject nearly all of them without a comparison.
         """
         most = None if limit is None else checked_int("limit", limit, 1)
@@ -238,23 +238,23 @@ class Index:
         """
         with self._lock:
             number = self._numbers[key]
-            self._live.discard(number)  # first, so that after Ctrl-C no query finds a text whose key is gone
+            self._live.discard(number)  # first, so that after Ctrl-C no query returns a text whose key is gone
             del self._numbers[key]
             self._forget(number)
             if self._next > 2 * len(self) + SPARE:
                 self._renew()
 
     def _forget(self, number: int) -> None:
-        """Remove what is known of a number, if it is there; queries find it no longer."""
+        """Remove the data of a number, if there is any; queries no longer find it."""
         self._live.discard(number)
         self._bitmaps.discard(number)
         self._keys.pop(number, None)
         self._sets.pop(number, None)
 
     def _renew(self) -> None:
-        """Make the index again without the removed texts: O(1) for each removal, amortised.
+        """Rebuild the index without the removed texts: amortised O(1) for each removal.
 
-        The new index takes the place of the old one when it is complete, so that Ctrl-C leaves the old one.
+        The new index replaces the old one only when it is complete, so that Ctrl-C keeps the old one.
         """
         keys, sets = list(self._numbers), [self._sets[number] for number in self._numbers.values()]
         index, live, bitmaps = self._make_filter()
@@ -270,12 +270,12 @@ class Index:
             len(keys), of_keys, dict(enumerate(keys)), dict(enumerate(sets)), index, live, bitmaps)
 
     def _sketch(self, texts: Sequence[Text]) -> tuple[AnyArray, UInts]:
-        """Return which texts have shingles, and the features of all texts."""
+        """Sketch texts: return which of them have shingles, and the features of all."""
         done: Any = self._sketcher.sketch_batch(self.shingling.batch(texts))
         return done.valid, self._features(done.rows)
 
     def _features(self, rows: AnyArray) -> UInts:
-        """Return the features of signatures."""
+        """Compute the features of signatures."""
         return _candidates.features(rows, self.filter.group_size, 0, self.filter.groups, FEATURE_POLYNOMIAL)
 
     def _hold_bitmaps(self, numbers: list[int]) -> None:
@@ -285,7 +285,7 @@ class Index:
 
 
 def _measure(members: UInts, sets: Sequence[UInts]) -> tuple[Floats, Floats, Floats]:
-    """Return the resemblance of a shingle set to each other set, its containment in it, and the reverse."""
+    """Measure a shingle set against each other set: its resemblance, its containment in the other, and the reverse."""
     sizes = np.array([len(members), *map(len, sets)], np.int64)
     offsets: Ints = np.concatenate([[0], np.cumsum(sizes)])
     others = np.arange(1, len(sizes))

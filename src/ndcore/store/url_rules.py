@@ -1,18 +1,18 @@
-"""Rules of URLs that lead to the same page, mined from pages whose contents are known.
+"""Mine rules of URLs that lead to the same page, from pages whose contents are known.
 
 Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST: different URLs with similar text", ACM Transactions on the Web
-3(1), 2009, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs
-of URLs of a list that it makes of each other, and looks at contents for validation only. Here the contents are known. So a
-rule is sought in pairs of URLs with the same content, and counted by what it does to all URLs:
+3(1), 2009, DOI 10.1145/1462148.1462151. Their DustBuster counts, for each substitution of a substring, the pairs of URLs in
+a list that it turns into each other, and uses contents only for validation. Here the contents are known. So rules are found
+from pairs of URLs with the same content, and counted by their effect on all URLs:
 
-- Its *form* of a URL is what it makes of the URL. URLs with one form are to have one content.
-- Its *support* is the number of distinct contents that were seen under two URLs of one form, of which it changed one. A
-  page that thousands of URLs show, such as a form to log in, is one content.
-- *Against* it are the URLs that it changed and whose content is another one than the content of their form.
+- The *form* of a URL is the result of applying the rule. URLs with the same form should have the same content.
+- The *support* is the number of distinct contents that were seen under two URLs of the same form, of which the rule changed
+  one. A page that thousands of URLs show, such as a login form, is one content.
+- *Against* the rule are the URLs that it changed and whose content differs from the content of their form.
 
-Rules are chosen one after the other: the one with the largest support, then the one with the largest support among what the
-rules before it leave apart. So a rule that says in more words what another one says finds no support (the paper's
-elimination of redundant rules), and one that needs another rule first is found.
+Rules are chosen greedily: the one with the largest support, then the one with the largest support among the forms that the
+previous rules leave distinct. So a rule that is a special case of another finds no support (the paper's elimination of
+redundant rules), and a rule that needs another one first is found.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Kind: TypeAlias = Literal["parameter", "argument", "value", "substring"]
 
 KnownPage: TypeAlias = tuple[Hashable, str]  # the name of a content and its URL
 
-KINDS: tuple[Kind, ...] = ("parameter", "argument", "value", "substring")  # of two that say the same, the first is taken
-SUPPORT, CONFIDENCE = 5, 0.95  # that a rule has at least
-RULES = 16  # of a host, at most
-LENGTH = 512  # characters of a URL, at most; no rule changes a longer one
-TOKENS, CONTEXT = 8, 2  # of either side of a substitution, at most; and of these, on each end, that both sides share
-LONGEST = 64  # tokens of the URLs that are compared for substitutions
+KINDS: tuple[Kind, ...] = ("parameter", "argument", "value", "substring")  # of two equal rules, the first kind is taken
+SUPPORT, CONFIDENCE = 5, 0.95  # the least of a rule
+RULES = 16  # most rules of a host
+LENGTH = 512  # characters of a URL; no rule changes a longer one
+TOKENS, CONTEXT = 8, 2  # most tokens of either side of a substitution; and common tokens at each end
+LONGEST = 64  # most tokens of URLs that are compared for substitutions
 MEMBERS = 4  # URLs of one content that are compared with each other
-CANDIDATES = 64  # rules that are counted exactly, at most: those that most contents speak for
+CANDIDATES = 64  # most rules that are counted exactly, those with most contents in favour
 EXAMPLES = 3
 
-_END = re.compile("[/?#]")  # of scheme, host and port
+_END = re.compile("[/?#]")  # the end of scheme, host and port
 _TOKEN = re.compile(r"[^\W_]+|[\W_]", re.DOTALL)
 
 
@@ -47,9 +47,9 @@ class UrlRule(NamedTuple):
     Attributes
     ----------
     kind : str
-        "parameter": the parameter `old` is left out. "argument": it is left out where it has one value, `old` is
-        "name=value". "value": its value is left out. "substring": the first `old` in path and query becomes `new`; both
-        begin and end where a run of letters and digits does.
+        "parameter": the parameter `old` is left out. "argument": it is left out if it has one value; `old` is "name=value".
+        "value": its value is left out. "substring": the first `old` in path and query becomes `new`; both begin and end at
+        the bounds of runs of letters and digits.
     old, new : str
     """
 
@@ -68,7 +68,7 @@ class UrlRule(NamedTuple):
         return f"{self.old} is the same as {self.new or 'nothing'}"
 
     def apply(self, url: str) -> str:
-        """Return the form of a URL; the URL itself where the rule does not change it. O(length)."""
+        """Return the form of a URL; the URL itself if the rule does not change it. O(length)."""
         if self.old not in url or len(url) > LENGTH:
             return url
         if self.kind == "substring":
@@ -84,7 +84,7 @@ class UrlRule(NamedTuple):
         return url if left == given else f"{path}?{'&'.join(left)}" if left else path
 
     def _substitute(self, url: str) -> str:
-        """Replace the first place of the substring behind the host; a path goes on to begin with a slash."""
+        """Replace the first occurrence of the substring after the host; a path must still begin with a slash."""
         begin = len(origin_of(url))
         at = url.find(self.old, begin)
         while at >= 0:
@@ -97,15 +97,16 @@ class UrlRule(NamedTuple):
 
 
 def _joins(url: str, at: int) -> bool:
-    """Tell whether a place is within a run of letters and digits."""
+    """Tell whether a position is within a run of letters and digits."""
     return 0 < at < len(url) and url[at - 1].isalnum() and url[at].isalnum()
 
 
 class MinedRule(NamedTuple):
-    """A rule and what speaks for it.
+    """A rule and the evidence for it.
 
-    support: distinct contents that were seen under two URLs of one form. against: URLs of which the rule makes the form of
-    another content. examples: pairs of a URL that the rule changes, and of another one with the same form and content.
+    support: number of distinct contents that were seen under two URLs of the same form. against: number of URLs to which
+    the rule gives the form of another content. examples: pairs of a URL that the rule changes and another one with the same
+    form and content.
     """
 
     rule: UrlRule
@@ -120,14 +121,14 @@ class MinedRule(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL."""
+    """Return the scheme, host and port of a URL."""
     begin = url.find("://")
     end = _END.search(url, begin + 3 if begin >= 0 else 0)
     return url if end is None else url[: end.start()]
 
 
 def make_form(url: str, rules: Iterable[UrlRule]) -> str:
-    """Apply rules to a URL, one after the other."""
+    """Apply rules to a URL in order."""
     for rule in rules:
         url = rule.apply(url)
     return url
@@ -142,26 +143,26 @@ def mine_rules(
     Parameters
     ----------
     pages : iterable of (str, hashable)
-        URLs of one host, in the normal form of `Store.open` with ``keys="url"``, in the order in which they came, and the
-        name of the content of each. Of a URL that comes again, the first content counts. The form of two URLs is sought in
-        the one that came first, in most pairs of them.
+        URLs of one host, in the normal form of `Store.open` with ``keys="url"``, in the order of arrival, with the names of
+        their contents. For a repeated URL, the first content counts. For most pairs of URLs, the earlier one is tried as
+        the form of both.
     known : collection of UrlRule
-        Rules that hold: others are sought among the forms that these leave.
+        Accepted rules: further ones are sought among the forms that these leave.
     without : collection of UrlRule
-        Rules that are not sought.
+        Rules that are not wanted.
     most : int
-        Rules that are returned, at most.
+        The largest number of rules to return.
 
     Returns
     -------
     list of MinedRule
-        Each with `SUPPORT` contents and a confidence of `CONFIDENCE` or more.
+        Each has a support of at least `SUPPORT` and a confidence of at least `CONFIDENCE`.
 
     Notes
     -----
-    O(m n) for n URLs and m rules that are found, with `CANDIDATES` passes over the URLs for each of these.
+    O(m n) for n URLs and m found rules, with `CANDIDATES` passes over the URLs for each rule.
     """
-    urls: dict[str, KnownPage] = {}  # content and the URL itself, by form
+    urls: dict[str, KnownPage] = {}  # the content and the URL, by form
     for url, content in pages:
         if len(url) <= LENGTH:
             urls.setdefault(make_form(url, known), (content, url))
@@ -181,15 +182,15 @@ def mine_rules(
 
 
 def _rank(mined: MinedRule) -> tuple[int, int, int]:
-    """Return what orders rules: most support, then the more general kind, then the shorter one."""
+    """Return the sort key of a rule: most support, then the more general kind, then the shorter one."""
     rule = mined.rule
     return -mined.support, KINDS.index(rule.kind), len(rule.old) + len(rule.new)
 
 
 def find_candidates(urls: dict[str, KnownPage], without: Collection[UrlRule] = ()) -> list[UrlRule]:
-    """Find the rules that make one form of two URLs with the same content; the first ones make most contents agree.
+    """Find the rules that give two URLs with the same content the same form, those that unite most contents first.
 
-    urls: content and URL by form. Only rules that `SUPPORT` contents speak for.
+    urls: content and URL by form. Only rules with at least `SUPPORT` contents in favour are returned.
     """
     members: dict[Hashable, list[str]] = {}
     for form, (content, _) in urls.items():
@@ -205,7 +206,7 @@ def find_candidates(urls: dict[str, KnownPage], without: Collection[UrlRule] = (
 
 
 def compare_urls(one: str, other: str) -> Iterator[UrlRule]:
-    """Yield the rules that make one form of two URLs of a host, the form of the first one where that can be."""
+    """Yield the rules that give two URLs of a host the same form, the first one's if possible."""
     (one_path, _, one_query), (other_path, _, other_query) = one.partition("?"), other.partition("?")
     if one_path == other_path:
         yield from _compare_queries(one_query.split("&"), other_query.split("&"))
@@ -227,7 +228,7 @@ def _compare_queries(one: list[str], other: list[str]) -> Iterator[UrlRule]:
 
 
 def _compare_tokens(one: list[str], other: list[str]) -> Iterator[UrlRule]:
-    """Yield the substitutions that make the first URL of the other one, or the other way round to replace something."""
+    """Yield the substitutions that turn the other URL into the first one, or the reverse if nothing would be replaced."""
     if max(len(one), len(other)) > LONGEST:
         return
     begin = _count_equal(one, other)
@@ -246,14 +247,14 @@ def _compare_tokens(one: list[str], other: list[str]) -> Iterator[UrlRule]:
 
 
 def _count_equal(one: list[str], other: list[str]) -> int:
-    """Count the tokens with which two URLs begin."""
+    """Count the common first tokens of two URLs."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def count_rule(rule: UrlRule, urls: dict[str, KnownPage]) -> MinedRule:
-    """Count what speaks for a rule and against it. urls: content and URL by form. O(n)."""
+    """Count the support of a rule and the URLs against it. urls: content and URL by form. O(n)."""
     examples: dict[Hashable, tuple[str, str]] = {}
-    first: dict[str, KnownPage] = {}  # of the forms that no URL has itself
+    first: dict[str, KnownPage] = {}  # of forms that are not themselves URLs of the list
     against = 0
     for url, page in urls.items():
         form = rule.apply(url)

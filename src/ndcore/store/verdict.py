@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ndcore._types import Text
 from ndcore.checks import is_number
 
-BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages of a batch of `decide_many`, and characters
+BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages and characters of a batch of `decide_many`
 
 Key: TypeAlias = str | bytes | int
 Date: TypeAlias = dt.date | str | float | None  # a datetime is a date
@@ -20,7 +20,7 @@ Item: TypeAlias = tuple[Key | None, Text, Date]
 Judged: TypeAlias = Literal["kept", "identical", "lexical", "shingle", "near"]
 Change: TypeAlias = Literal["unchanged", "lexical", "near", "other", "gone"]
 
-VERDICTS: tuple[Judged, ...] = ("kept", "identical", "lexical", "shingle", "near")  # numbered in files: append only
+VERDICTS: tuple[Judged, ...] = ("kept", "identical", "lexical", "shingle", "near")  # files hold their numbers: only append
 CHANGES: tuple[Change | None, ...] = (None, "unchanged", "lexical", "near", "other", "gone")
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -29,14 +29,14 @@ _FIRST, _LAST = ((moment.replace(tzinfo=dt.UTC) - _EPOCH) // _MICROSECOND for mo
 
 
 def given_key(key: Key | None) -> Key:
-    """Return a key. TypeError for None."""
+    """Return a key. Raises TypeError for None."""
     if key is None:
         raise TypeError("the key is None; give a str, bytes or an int, or use peek(text)")
     return key
 
 
 def batches_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
-    """Cut items into batches."""
+    """Split items into batches."""
     batch: list[Item] = []
     size = 0
     for item in items:
@@ -53,7 +53,7 @@ def batches_of(items: Iterable[Sequence[Any]]) -> Iterator[list[Item]]:
 
 
 def microseconds(date: Date) -> int:
-    """Return a date as microseconds since 1970 in UTC.
+    """Convert a date to microseconds since 1970 in UTC.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def microseconds(date: Date) -> int:
     Raises
     ------
     TypeError, ValueError
-        It is something else, or not between the years 1 and 9999.
+        The date is something else, or not between the years 1 and 9999.
     """
     if date is None:
         return time.time_ns() // 1000
@@ -74,7 +74,7 @@ def microseconds(date: Date) -> int:
             raise ValueError(f"the date {date!r:.80} is not ISO 8601; write 2026-01-31 or 2026-01-31T12:00:00Z") from None
     if isinstance(date, dt.datetime):
         made = ((date if date.tzinfo else date.replace(tzinfo=dt.UTC)) - _EPOCH) // _MICROSECOND
-        if not _FIRST <= made <= _LAST:  # by its zone
+        if not _FIRST <= made <= _LAST:  # out of range because of its zone
             raise ValueError(f"the date {date.isoformat()} is not between the years 1 and 9999 in UTC")
         return made
     if isinstance(date, dt.date):
@@ -82,13 +82,13 @@ def microseconds(date: Date) -> int:
     if not is_number(date):
         raise TypeError(f"the date is {date!r:.80} of type {type(date).__name__}; "
                         "it is a datetime, a date, a str of ISO 8601 or a number of seconds since 1970")
-    if not _FIRST / 1e6 <= date <= _LAST / 1e6:  # not so for nan either; an int may be too large for a float
+    if not _FIRST / 1e6 <= date <= _LAST / 1e6:  # also refuses nan; an int may be too large for a float
         raise ValueError(f"the date {date!r:.80} is not a number of seconds between the years 1 and 9999")
     return int(date) * 1_000_000 + round((date - int(date)) * 1e6)
 
 
 def moment(date: int) -> dt.datetime:
-    """Return microseconds since 1970 as a datetime in UTC."""
+    """Convert microseconds since 1970 to a datetime in UTC."""
     return _EPOCH + dt.timedelta(microseconds=min(max(date, _FIRST), _LAST))
 
 
@@ -99,22 +99,22 @@ class Verdict:
     Attributes
     ----------
     key : str, bytes or int
-        None for a page that was only looked at.
+        None for a page that is not kept.
     verdict : str
         "kept", "identical", "lexical", "shingle" or "near": the class of the page and its representative.
     of : key or None
-        The representative of its cluster; None where the page is kept.
+        The representative of its cluster; None if the page is kept.
     equal : key or None
-        The first live document with the same text; of pages without shingles, with the same original (of HTML: the page).
+        The first live document with the same text; for pages without shingles, with the same original (of HTML, the page).
     resemblance, contained, containing : float or None
         Resemblance (Jaccard similarity) of the page and `of`; containment of the page in `of`, and of `of` in the page.
-        None where the page is kept, or where it has no shingles.
+        None if the page is kept or has no shingles.
     version : str or None
-        Against the last version of the key: "unchanged", "lexical", "near" or "other". None: a new key.
+        The change since the last version of the key: "unchanged", "lexical", "near" or "other". None: a new key.
     date : int
         Microseconds since 1970 in UTC, see `datetime`.
     exact : bool
-        False: `resemblance` and the containments are estimates, of a store with evidence="sketch".
+        False if `resemblance` and the containments are estimates, in a store with evidence="sketch".
     """
 
     key: Key | None
@@ -135,7 +135,7 @@ class Verdict:
 
     @property
     def cluster(self) -> Key | None:
-        """The key that names the cluster: of the representative."""
+        """The key that names the cluster: the representative's."""
         return self.key if self.of is None else self.of
 
     @property
@@ -161,10 +161,10 @@ class Version:
     date : int
         Microseconds since 1970 in UTC, see `datetime`.
     change : str or None
-        As `Verdict.version`: against the version before. None for the first. "gone": the page was there no more
-        (`Store.mark_gone`); a later version is against the last one that was there.
+        The change since the previous version, as for `Verdict.version`. None for the first. "gone": the page was gone
+        (`Store.mark_gone`); a later version is compared with the last one that existed.
     resemblance : float or None
-        To the version before; None for the first, for "gone", and where one of both has no shingles.
+        The resemblance to the previous version; None for the first, for "gone", and if one of both has no shingles.
     """
 
     date: int
@@ -187,5 +187,5 @@ class Version:
 
 
 def printable_key(key: Key | None) -> Key | None:
-    """Return a key as JSON can hold it: bytes as str with replacement characters."""
+    """Convert a key for JSON: bytes become str with replacement characters."""
     return key.decode("utf-8", "replace") if isinstance(key, bytes) else key

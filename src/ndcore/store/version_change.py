@@ -1,4 +1,4 @@
-"""How a version of a page changed against the one before (Broder et al. 1997, section 6.5): in a store, and of two texts."""
+"""Compare a version of a page with the previous one (Broder et al. 1997, section 6.5), in a store or as two texts."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ndcore.text.shingling import Shingling
 def judge_change(
     *, same: bool, both: bool, words: Callable[[], bool], measure: Callable[[], tuple[float, bool]]
 ) -> tuple[Change, float | None]:
-    """Name the change of a version, and return the resemblance to the one before, or None.
+    """Name the change of a version, and return the resemblance to the previous one, or None.
 
     Parameters
     ----------
     same : bool
-        Both have the same bytes.
+        Whether both have the same bytes.
     both : bool
-        Both have shingles.
+        Whether both have shingles.
     words : callable
-        Tells whether both have the same tokens in the same order. Called where it decides, as `measure`.
+        Tells whether both have the same tokens in the same order. Called only if it decides; likewise `measure`.
     measure : callable
-        Returns the resemblance, and whether that makes them near.
+        Returns the resemblance, and whether it makes them near.
     """
     if same:
         return "unchanged", 1.0 if both else None
@@ -39,7 +39,7 @@ def judge_change(
 
 
 class TextVersion:
-    """The text of a version without a store, and what it is compared by, made once.
+    """The text of a version without a store, with the cached values by which it is compared.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class TextVersion:
 
     @cached_property
     def whole(self) -> bytes:
-        """The digest of the text; without shingles, of its original: of HTML, the page."""
+        """The digest of the text; without shingles, of its original, which for HTML is the page."""
         return digest(as_bytes(self._text)) if len(self.shingles) else original_digest(self._text)
 
     @cached_property
@@ -66,20 +66,20 @@ class TextVersion:
         return token_digest(self._shingling, self._text)
 
     def change_from(self, before: TextVersion, threshold: float) -> tuple[Change, float | None]:
-        """Compare with the version before, with the same shingling. O(length of both texts), once for each text.
+        """Compare with the previous version, which has the same shingling. O(length of both texts), once for each text.
 
         Parameters
         ----------
         before : TextVersion
         threshold : float
-            Resemblance from which a change is "near".
+            The least resemblance of a change "near".
 
         Returns
         -------
         change : str
             "unchanged", "lexical" (the same tokens in the same order), "near" or "other".
         resemblance : float or None
-            Of both texts; None where one of them has no shingles.
+            The resemblance of both texts; None if one of them has no shingles.
         """
         a, b = self.shingles, before.shingles
 

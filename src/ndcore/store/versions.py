@@ -1,4 +1,4 @@
-"""Versions of a page, its text, and where its content is now (Broder et al. 1997, sections 6.2 and 6.5)."""
+"""Read the versions of a page, its text, and where its content is now (Broder et al. 1997, sections 6.2 and 6.5)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def key_of(state: State, number: int) -> Key:
 
 
 def cluster_of(state: State, number: int) -> list[Key]:
-    """Return the keys in the cluster of a document, in their order: the representative is the first."""
+    """Return the keys in the cluster of a document, in order, so the representative first."""
     return [key_of(state, member) for member in state.columns.members(number)]
 
 
 def heads(state: State, least: int = 1) -> list[int]:
-    """Return the representatives of `least` documents or more, ascending. O(n) without a read."""
+    """List the representatives of `least` documents or more, ascending. O(n), without reading records."""
     kept = state.kept.numbers()
     if least > 1:
         sizes = np.bincount(state.columns.column("label")[state.live.numbers()], minlength=state.columns.n)
@@ -38,7 +38,7 @@ def heads(state: State, least: int = 1) -> list[int]:
 
 
 def leader_of(state: State, number: int) -> int:
-    """Return the leader of the class of a document: the first one with the same words."""
+    """Find the leader of the class of a document: the first one with the same words."""
     if state.role(number) & LEADER:
         return number
     document = state.document(number)
@@ -46,9 +46,9 @@ def leader_of(state: State, number: int) -> int:
 
 
 def latest_in_cluster(state: State, number: int) -> int | None:
-    """Return the member of the cluster of a document whose last version has the latest date; of several, the last one.
+    """Find the member of a document's cluster whose last version has the latest date; ties go to the last one.
 
-    Pages that are gone are left out; None where all are.
+    Pages that are gone are left out; None if all are gone.
     """
     there = [member for member in state.columns.members(number) if not state.columns.get("flags", member) & GONE]
     return max(there, key=lambda member: (state.columns.get("date", member), member), default=None)
@@ -61,7 +61,7 @@ def history_of(state: State, number: int) -> list[Version]:
 
 
 def earlier(state: State, record: Document | Sighting) -> list[Version]:
-    """Return the versions before the one of a record, in the order in which they were acknowledged."""
+    """Return the versions before a record's, in the order in which they were acknowledged."""
     versions: list[Version] = []
     while not (isinstance(record, Document) and record.history) and record.previous:
         record = state.before(record)
@@ -74,7 +74,7 @@ def earlier(state: State, record: Document | Sighting) -> list[Version]:
 def text_of(state: State, number: int) -> Text:
     """Return the text of the last version of a document."""
     record: Document | Sighting = state.last(number)
-    while isinstance(record, Sighting) and not record.evidence:  # the bytes of the version before
+    while isinstance(record, Sighting) and not record.evidence:  # it has the bytes of the previous version
         record = state.before(record)
     return state.evidence.text(record.evidence)
 
@@ -82,7 +82,7 @@ def text_of(state: State, number: int) -> Text:
 def exported(state: State, number: int) -> tuple[Key, Text, bytes]:
     """Return the key of a document, the text of its last version, and the digest of this text.
 
-    Without shingles it is the digest of the original, as of `Page.whole`.
+    Without shingles it is the digest of the original, as for `Page.whole`.
     """
     text, last = text_of(state, number), state.last(number)
     return key_of(state, number), text, last.whole or digest(as_bytes(text))
@@ -107,12 +107,13 @@ def pages_of(
     state: State, document: Document, history: tuple[Version, ...], sightings: list[Sighting], preparer: Preparer,
     overall: OverallVerdict | None = None,
 ) -> list[tuple[list[Page], int | None]]:
-    """Return the versions of a live document as pages of another store: the document, then what was seen after it.
+    """Yield the versions of a live document as pages of another store: the document, then its later sightings.
 
-    They come in parts. Each has its pages, and the date at which the page was gone after them; None in the last part.
+    They are yielded in parts. Each part has pages, and the date at which the page was gone after them; None in the last
+    part.
 
-    document, history, sightings: as `chain_of` returns them; preparer: of the other store; overall: what a run over many
-    stores said of the document.
+    document, history, sightings: from `chain_of`; preparer: of the other store; overall: the verdict of a run over many
+    stores on the document.
     """
     page = _page(state, document, preparer)
     page.overall = overall
@@ -127,7 +128,7 @@ def pages_of(
         again = copy.copy(page)
         again.past, again.overall, again.date, again.packed = (), None, each.version.date, b""
         again.whole, again.tokens = each.whole, page.tokens
-        if each.evidence:  # compressed with a dictionary of the other store
+        if each.evidence:  # compressed with the dictionary of another store
             again.text, again.packed = state.evidence.text(each.evidence), None
         pages.append(again)
     return [*parts, (pages, None)]
@@ -137,9 +138,10 @@ def replay(
     chains: Iterable[list[tuple[list[Page], int | None]]], decide: Callable[[list[Page]], object],
     mark_gone: Callable[[Page, int], object],
 ) -> None:
-    """Decide on documents of another store with their versions, in their order, as many together as can be.
+    """Decide on documents of another store with their versions, in order, as many together as possible.
 
-    chains: of `pages_of`; decide: gets pages, one at least; mark_gone: gets a page of the document that is gone, and when.
+    chains: from `pages_of`; decide: called with pages, at least one; mark_gone: called with a page that is gone, and the
+    date.
     """
     waiting: list[Page] = []
     for parts in chains:
@@ -155,7 +157,7 @@ def replay(
 
 
 def _page(state: State, document: Document, preparer: Preparer) -> Page:
-    """Make the page of a document again, with key and scope as the other store has them."""
+    """Rebuild the page of a document, with its key and scope in the other store."""
     page = state.page_of(document)
     page.key, page.name, page.hashed = preparer.name_key(decode_key(document.name))
     page.date, page.scope = document.version.date, preparer.scope_of(page.key)

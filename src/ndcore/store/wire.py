@@ -1,8 +1,8 @@
-"""Messages between a store and its clients: JSON and texts, each message with its length before it.
+"""Messages between a store and its clients: JSON and texts, with their lengths before them.
 
-A message is, all integers little-endian: the size of the JSON, u32; the number of texts, u32; the size of each text, u32;
-the JSON; the texts. Values are as JSON has them, or objects with one field: ``{"bytes": base64}``, ``{"str": place}`` and
-``{"raw": place}`` of long ones, which are among the texts, ``{"date": microseconds}``, ``{"verdict": fields}``,
+A message has, with little-endian integers: the size of the JSON, u32; the number of texts, u32; the size of each text, u32;
+the JSON; the texts. Values are plain JSON, or objects with one field: ``{"bytes": base64}``; ``{"str": place}`` and
+``{"raw": place}`` for long values, which are among the texts; ``{"date": microseconds}``, ``{"verdict": fields}``,
 ``{"version": fields}``, ``{"overall": fields}``, ``{"fields": object}``. Nothing is unpickled or run.
 """
 
@@ -25,7 +25,7 @@ from ndcore.text.inputs import as_bytes
 
 MOST_JSON, MOST_TEXTS, MOST_BYTES = 64 << 20, 1 << 16, (1 << 30) + (64 << 20)
 INLINE = 4096  # most characters or bytes of a value inside the JSON; longer ones follow it
-PIECE = 1 << 20  # bytes that are asked for at once: memory grows with what arrives, not with what is announced
+PIECE = 1 << 20  # bytes that are read at a time: memory grows with the bytes that arrive, not with the announced size
 
 _HEAD = struct.Struct("<II")
 _CLASSES: dict[str, type[Any]] = {"verdict": Verdict, "version": Version, "overall": OverallVerdict}  # sent by their fields
@@ -40,7 +40,7 @@ class Message(NamedTuple):
 
 
 def send(connection: socket.socket, content: dict[str, Any], texts: Sequence[bytes] = ()) -> None:
-    """Send a message. ValueError where it is too large."""
+    """Send a message. Raises ValueError if it is too large."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
     if len(text) > MOST_JSON or len(texts) > MOST_TEXTS or sum(map(len, texts)) > MOST_BYTES:
         raise ValueError(f"a message of {len(text)} bytes and {len(texts)} texts of {sum(map(len, texts))} bytes is too "
@@ -50,9 +50,9 @@ def send(connection: socket.socket, content: dict[str, Any], texts: Sequence[byt
 
 
 def receive(connection: socket.socket) -> Message | None:
-    """Wait for a message; None at the end of the connection.
+    """Receive a message; None at the end of the connection.
 
-    Raises ConnectionError where the connection ends within a message, ValueError where these bytes are none, or too many.
+    Raises ConnectionError if the connection ends within a message, ValueError if the bytes are not a message or too many.
     """
     head = _exactly(connection, _HEAD.size, at_end=True)
     if head is None:
@@ -75,7 +75,7 @@ def receive(connection: socket.socket) -> Message | None:
 
 
 def _exactly(connection: socket.socket, size: int, *, at_end: bool = False) -> bytes | None:
-    """Receive as many bytes. None: `at_end` is accepted, and the connection ended."""
+    """Receive exactly `size` bytes; None if the connection ended and `at_end` accepts that."""
     parts: list[bytes] = []
     missing = size
     while missing:
@@ -93,7 +93,7 @@ def _exactly(connection: socket.socket, size: int, *, at_end: bool = False) -> b
 
 
 def plain_of(value: Any, texts: list[bytes]) -> Any:
-    """Return a value for JSON; long str and bytes are added to the texts. TypeError for what no call takes or returns."""
+    """Convert a value to JSON; long str and bytes are added to the texts. Raises TypeError for values of no call."""
     if value is None or isinstance(value, (bool, float)) or (isinstance(value, str) and len(value) <= INLINE):
         return value
     if is_int(value):
@@ -115,7 +115,7 @@ def plain_of(value: Any, texts: list[bytes]) -> Any:
 
 
 def value_of(plain: Any, texts: Sequence[bytes]) -> Any:
-    """Return the value of `plain_of`. ValueError for anything else."""
+    """Restore a value from `plain_of`. Raises ValueError for anything else."""
     if isinstance(plain, list):
         return [value_of(each, texts) for each in plain]
     if not isinstance(plain, dict):

@@ -26,10 +26,10 @@ from ndcore.text.shingling import Shingling
 
 ACCEPTED = f"{', '.join(map(repr, AGREEMENTS))}, a function of the text, or a sequence of these"
 KEYS = "a key is None, a bool, int, float, str or bytes, or a tuple of these"
-SHOWN = 5  # words of a key of each document that a message names
-LINES = 256  # of a text that are searched for a token at a time
+SHOWN = 5  # words of a document's key that a message shows
+LINES = 256  # lines of a text that are searched for a token at a time
 
-# Characters after which a capital says nothing, because the next word begins a sentence, or what is like one.
+# Characters after which a capital proves nothing, because the next word begins a sentence or something similar.
 ENDS = ".!?:;…‼⁇⁈⁉‽¿¡\u037e·։。．！？：；"
 
 Key: TypeAlias = bool | int | float | str | bytes | tuple[bool | int | float | str | bytes | None, ...] | None
@@ -45,7 +45,7 @@ _LINE_OF_BYTES = re.compile(rb"[^\r\n]+")
 
 
 class Agreement:
-    """What documents must agree in, as a function from texts to digests: documents agree if their digests are equal.
+    """The keys in which documents must agree, as a function from texts to digests: documents agree if digests are equal.
 
     Objects have no state, so several threads may use one.
 
@@ -65,7 +65,7 @@ class Agreement:
 
     @classmethod
     def of(cls, must_agree: MustAgree) -> Self | None:
-        """Read the parameter `must_agree` of `near_duplicates`; None where nothing must agree.
+        """Read the parameter `must_agree` of `near_duplicates`; None if nothing must agree.
 
         Raises
         ------
@@ -116,14 +116,14 @@ class Agreement:
         return np.frombuffer(b"".join([digest(b"".join(map(_framed, own))) for own in keys]), np.uint8).reshape(-1, 16)
 
     def _choose_words(self, tape: memoryview | bytes) -> list[bytes]:
-        """Return the keys that are chosen from the words of a text."""
+        """Make the keys that are chosen from the words of a text."""
         return [choice.of(tape) for choice in self._choices]
 
 
 def describe_difference(name: str, texts: dict[int, Text]) -> str:
-    """Say which words of a key only one of two documents has, by their positions; empty where the key is equal.
+    """Say which words of a key only one of two documents has, named by positions; empty if the keys are equal.
 
-    Of a callable only the name is known.
+    For a callable, only its name is given.
 
     >>> describe_difference("numbers", {4: "3 kettles", 7: "5 kettles"})
     "numbers (only document 4 has '3', only document 7 has '5')"
@@ -143,7 +143,7 @@ def describe_difference(name: str, texts: dict[int, Text]) -> str:
 
 
 def _list_words(name: str, text: Text) -> list[str]:
-    """List the words that make a named key; of amounts each number with its unit."""
+    """List the words of a named key; for amounts, each number with its unit."""
     [tape] = [_READERS[name](text, 0)] if name in _READERS else _WORDS.canonical(Batch([text]), _CHOICES[name].of)
     words, at = [], 0
     while at < len(tape):
@@ -156,7 +156,7 @@ def _list_words(name: str, text: Text) -> list[str]:
 
 
 def _framed(data: bytes) -> bytes:
-    """Return data after its length, so that what follows cannot be taken for a part of it."""
+    """Prefix data with its length, so that following data cannot be taken for a part of it."""
     return len(data).to_bytes(8, "big") + data
 
 
@@ -187,11 +187,11 @@ def _amounts_key(text: Text, _: int) -> bytes:
 
 
 def _decoded(text: Text) -> str:
-    """Decode bytes as UTF-8; those in no well-formed sequence separate words."""
+    """Decode bytes as UTF-8; bytes outside well-formed sequences separate words."""
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
 
-# Keys that no choice among the words of a text makes: functions to words, each after its length.
+# Keys that are not a selection of the words of a text: functions that return words, each after its length.
 _READERS = {"amounts": _amounts_key, "title": _title_key, "names": _names_key}
 
 
@@ -212,7 +212,7 @@ def _callable_key(rule: Callable[[Any], Key], text: Text, position: int) -> byte
 
 
 def _encoded(key: Any) -> bytes:
-    """Encode a key that is not a tuple: a letter of its type, then its value."""
+    """Encode a key that is not a tuple: a letter for its type, then its value."""
     if isinstance(key, np.generic):
         key = key.item()
     if key is None:
@@ -220,7 +220,7 @@ def _encoded(key: Any) -> bytes:
     if isinstance(key, bool):
         return b"T" if key else b"F"
     if isinstance(key, int):
-        return b"i%x" % key  # no bound on digits, as decimals have
+        return b"i%x" % key  # hexadecimal, because decimal digits are limited
     if isinstance(key, float):
         if key != key:
             raise ValueError("nan equals nothing, so no documents would agree; return None for a missing value")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from heapq import merge
 
-# The digits zero of Unicode 17, category Nd; the nine code points after each are its other digits.
+# The zero digits of Unicode 17, category Nd; the nine code points after each are its other digits.
 _POINTS = """
 30 660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 1BB0
 1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 FF10 104A0 10D30 10D40 11066 110F0 11136 111D0 112F0 11450 114D0 11650
@@ -50,7 +50,7 @@ _STATEMENT = re.compile(r"(?:copyright|©|\(c\))[^\n]{0,20}?(?<![0-9])(?:19|20)[
 
 
 def without_statements(text: str) -> str:
-    """Replace statements of copyright: the word, © or (c), a year at most 20 characters behind it, and the rest of the line.
+    """Replace statements of copyright: the word, © or (c), a year within 20 characters after it, and the rest of the line.
 
     >>> without_statements("Copyright (c) 2001-2005 Jo Smith\\nAll rights reserved")
     '.\\nAll rights reserved'
@@ -59,10 +59,10 @@ def without_statements(text: str) -> str:
 
 
 def amounts(text: str) -> list[tuple[str, str]]:
-    """List the amounts of a text in order, each a number and its unit; the unit is empty where none is known.
+    """List the amounts of a text in order, each a number and its unit, which is empty if unknown.
 
-    Numbers are written with ASCII digits and without separators of groups; decimals that are all zero are left out.
-    Statements of copyright, numbers of houses, floors and rooms, and postal codes do not count. O(len).
+    Numbers are written with ASCII digits and without group separators; decimals that are all zero are omitted.
+    Statements of copyright, numbers of houses, floors and rooms, and postal codes are skipped. O(len).
 
     >>> amounts("1,500 kg for $5.00 within thirty (30) days of the second payment, 5 Elm Street")
     [('1500', 'kg'), ('5', '$'), ('30', ''), ('2', 'th')]
@@ -91,11 +91,11 @@ def _amounts(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_postal(text: str, start: int) -> bool:
-    """Tell whether the number that begins here is in a postal code of the United States, as MA 02110-1301."""
+    """Tell whether the number that begins here is in a postal code of the United States, such as MA 02110-1301."""
     return any(_POSTAL.match(text, max(0, start - back)) for back in (3, 9))
 
 
 def _plain(digits: str) -> str:
-    """Write a number without separators of groups, and without decimals that are all zero."""
+    """Write a number without group separators, and without decimals that are all zero."""
     whole, *rest = re.split(_SEPARATOR, _GROUPED.sub("", digits))
     return whole if len(rest) == 1 and not rest[0].strip("0") else ".".join([whole, *rest])

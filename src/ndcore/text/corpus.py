@@ -12,16 +12,16 @@ from ndcore._types import Bools, Ints, Text
 from ndcore.storage.spill import temporary_file, writing_temporary
 from ndcore.text.inputs import Extracted, as_bytes, as_texts, pieces, take
 
-BATCH = 8 << 20  # bytes of text that are in memory at a time
+BATCH = 8 << 20  # bytes of text in memory at a time
 
 
 class Corpus(Protocol):
     """A collection of documents that can be read again: every pass yields the same documents in the same order.
 
-    If it can skip documents faster than by reading them, it also has a method ``selected(wanted)`` that yields (positions,
-    texts), in batches, of the documents whose position is set in a bool array. If that costs no more than reading these
-    documents alone, it has a true attribute ``random_access``. If it knows about how many bytes of text it has before they
-    are read, it has an attribute ``text_bytes`` (None: unknown).
+    If it can skip documents faster than read them, it also has a method ``selected(wanted)`` that yields (positions,
+    texts), in batches, of the documents whose position is set in a bool array. If that costs no more than reading only
+    these documents, its attribute ``random_access`` is true. If it knows its approximate bytes of text before they are
+    read, it has an attribute ``text_bytes`` (None: unknown).
     """
 
     def batches(self) -> Iterator[Sequence[Text]]:
@@ -48,15 +48,15 @@ class TextCorpus:
 
 
 class ChosenCorpus:
-    """Some documents of a corpus as a Corpus, in their order.
+    """Some documents of a corpus as a Corpus, in order.
 
     Parameters
     ----------
     corpus : Corpus
     positions : ndarray of int64
-        Of the documents, ascending.
+        The positions of the documents, ascending.
     n : int
-        Documents of the whole corpus.
+        The number of documents of the whole corpus.
     """
 
     def __init__(self, corpus: Corpus, positions: Ints, n: int) -> None:
@@ -137,7 +137,7 @@ class SpooledCorpus:
 
 
 def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
-    """Gather texts in lists of about BATCH bytes."""
+    """Collect texts in lists of about BATCH bytes."""
     batch: list[Text] = []
     size = position = 0
     for position, text in enumerate(texts):
@@ -194,7 +194,7 @@ def _records(data: bytes) -> Iterator[tuple[bytes, Text]]:
 
 
 def as_corpus(texts: Any, name: str = "texts") -> Corpus:
-    """Return the texts of `near_duplicates`, in any of their forms, as a Corpus; `name` is the argument, for messages."""
+    """Convert the texts of `near_duplicates`, in any form, to a Corpus; `name` is the argument, for messages."""
     if hasattr(texts, "batches"):
         corpus: Corpus = texts
         return corpus

@@ -1,4 +1,4 @@
-"""Digests that tell equal documents: of their bytes and of their canonical tokens."""
+"""Digests by which equal documents are found: of their bytes and of their canonical tokens."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
 
 
 def digest_rows(hashed: list[bytes]) -> NDArray[np.uint8]:
-    """Return digests as rows of an array, uint8 (documents, 16)."""
+    """Convert digests to rows of an array, uint8 (documents, 16)."""
     return np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16)
 
 
 def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
-    """Return a batch that holds the bytes of the texts: `batch` if it does."""
+    """Return a batch that holds the bytes of the texts; `batch` itself if it does."""
     return batch if shingling.reads_bytes else Batch(texts)
 
 
@@ -40,7 +40,7 @@ def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -
 def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), rank: Ints | None = None) -> Ints:
     """Find for each of n digests, uint8 (n, 16), the first one that equals it, by position or rank; int64 (n,).
 
-    Of equal ones the other columns, each (n,), are equal too. O(n log n).
+    Documents are equal only if the other columns, each (n,), are equal too. O(n log n).
     """
     n = len(digests)
     first = np.arange(n)
@@ -56,7 +56,7 @@ def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), ran
 
 
 def first_among(digests: NDArray[np.uint8], which: Ints, others: Sequence[AnyArray], rank: Ints) -> Ints:
-    """Find for each of n documents the first of those at `which` that equals it, as `first_equal`; the rest stay alone.
+    """Find for each of n documents the first of those at `which` that equals it, like `first_equal`; the rest stay alone.
 
     digests, uint8 (which, 16); the other columns and the rank, each (n,), are of all documents.
     """
@@ -66,7 +66,7 @@ def first_among(digests: NDArray[np.uint8], which: Ints, others: Sequence[AnyArr
 
 
 def repeated(hashes: UInts, among: Bools) -> Bools:
-    """Tell which documents among these share their hash with another of them. O(n log n)."""
+    """Tell which of these documents share their hash with another of them. O(n log n)."""
     which = np.flatnonzero(among)
     hashes = hashes[which]
     order = hashes.argsort()
@@ -105,7 +105,7 @@ def digest_again(
         return
     read_digests(corpora, starts, wanted, shingling, digests, valid, part=OF_BYTES, threads=threads, report=report)
     firsts = which
-    if not callable(shingling.unit):  # which may return other tokens
+    if not callable(shingling.unit):  # a callable may return other tokens
         firsts = which[first_equal(digests[which, :16], [np.where(valid[which], -1, which)])]
     own = np.zeros(len(wanted), np.bool_)
     own[firsts] = True

@@ -1,10 +1,11 @@
-"""Fold disguises of text, and map the folded text back to the places of the original.
+"""Fold disguises of text, and map positions in the folded text back to the original.
 
-Each character, or character reference of HTML, becomes a text of its own, whatever stands beside it. So texts with equal
-words have equal words when folded, and folding never hides what is found without it.
+Each character, or HTML character reference, is folded independently of its neighbours. So texts with equal words have equal
+words when folded, and folding never hides a match that exists without it.
 
-Sources: HTML Standard, section 13.5, named character references (https://html.spec.whatwg.org/multipage/named-characters.html),
-and section 13.2.5.80, numeric ones (https://html.spec.whatwg.org/multipage/parsing.html).
+Sources: HTML Standard, section 13.5, named character references
+(https://html.spec.whatwg.org/multipage/named-characters.html), and section 13.2.5.80, numeric ones
+(https://html.spec.whatwg.org/multipage/parsing.html).
 Unicode Technical Standard #39, Unicode Security Mechanisms, section 4, and its data confusables.txt
 (https://www.unicode.org/reports/tr39/).
 """
@@ -27,7 +28,7 @@ from ndcore.choices import FOLDS
 
 Fold = Literal["entities", "letters", "accents"]
 
-# Letters that confusables.txt takes to one letter of ASCII, by their small forms: Greek, Cyrillic, and Latin ones beyond
+# Letters that confusables.txt maps to one ASCII letter, by their small forms: Greek, Cyrillic, and Latin ones beyond
 # ASCII. Case is ignored when words are compared, so both forms of a letter become the same: what the small form looks like,
 # or, where that is none of a to z, what the capital looks like (Greek eta: H). Palochka is an exception: its small form has
 # the entry i, and its capital, which is what people type, l.
@@ -43,7 +44,7 @@ _LAST = 0x1FBFF  # letters that decompose, or look like others, are below
 
 
 class FoldedText(NamedTuple):
-    """A folded text, and where each of its characters comes from: the first character of the original, and the last + 1."""
+    """A folded text, and the origin of each of its characters: the first character of the original, and the last + 1."""
 
     text: str
     starts: Ints
@@ -51,7 +52,7 @@ class FoldedText(NamedTuple):
 
 
 class Folding:
-    """What is folded in texts: some of "entities", "letters" and "accents".
+    """A choice of what is folded in texts: some of "entities", "letters" and "accents".
 
     Raises
     ------
@@ -84,7 +85,7 @@ class Folding:
         return hash(self.kinds)
 
     def fold(self, text: Text) -> Text:
-        """Fold a text; of bytes, those that are not UTF-8 stay. O(len)."""
+        """Fold a text; bytes that are not UTF-8 stay unchanged. O(len)."""
         if self._is_plain(text):
             return text
         if isinstance(text, bytes):
@@ -92,13 +93,12 @@ class Folding:
         return self._fold(text)
 
     def trace(self, text: Text) -> FoldedText | None:
-        """Fold a text and say where its characters come from; None where nothing changes. Bytes that are not UTF-8 are a
-        character each.
+        """Fold a text and trace the origin of its characters; None if nothing changes. A byte outside UTF-8 is a character.
         """
         if self._is_plain(text):
             return None
         points = _decode(text) if isinstance(text, bytes) else str(text)
-        bounds, sizes = array("q"), array("q")  # where what changes begins and ends, and how long it becomes
+        bounds, sizes = array("q"), array("q")  # where changed ranges begin and end, and their new lengths
         for start, end, piece in self._find(points):
             bounds.extend((start, end))
             sizes.append(len(piece))
@@ -113,7 +113,7 @@ class Folding:
         return FoldedText(self._fold(points), starts[order], ends)
 
     def _is_plain(self, text: Text) -> bool:
-        """Tell whether a text surely stays as it is."""
+        """Tell whether a text certainly does not change."""
         if not text.isascii():
             return False
         return "entities" not in self.kinds or (b"&" not in text if isinstance(text, bytes) else "&" not in text)
@@ -131,7 +131,7 @@ class Folding:
         return text.translate(self._table)
 
     def _find(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield the ranges of a text that change, and what becomes of them."""
+        """Yield the ranges of a text that change, and their replacements."""
         at = 0
         for match in _REFERENCE.finditer(text) if "entities" in self.kinds else ():
             resolved = _resolve(match)
@@ -148,22 +148,22 @@ class Folding:
 
     @property
     def _letters(self) -> dict[str, str]:
-        """What becomes of each character that changes, but for references."""
+        """The replacement of each character that changes, without references."""
         return _fold_characters("letters" in self.kinds, "accents" in self.kinds)
 
     @functools.cached_property
     def _table(self) -> _Table:
-        """The same by code points."""
+        """The same table by code points."""
         return _Table({ord(character): folded for character, folded in self._letters.items()})
 
     @functools.cached_property
     def _changed(self) -> re.Pattern[str] | None:
-        """A pattern of the characters that change; None: there are none."""
+        """A pattern of the characters that change; None if there are none."""
         return re.compile(f"[{''.join(map(re.escape, self._letters))}]") if self._letters else None
 
 
 class _Table(dict[int, int | str]):
-    """What becomes of code points, for `str.translate`; those that stay are added when they are met, at most 130,000."""
+    """Replacements of code points for `str.translate`; unchanged ones are added when they occur, at most 130,000."""
 
     def __missing__(self, point: int) -> int:
         if point < _LAST:
@@ -173,7 +173,7 @@ class _Table(dict[int, int | str]):
 
 @functools.cache
 def _fold_characters(letters: bool, accents: bool) -> dict[str, str]:
-    """Return the characters that change, and what becomes of them. It takes a tenth of a second, once."""
+    """List the characters that change, and their replacements. Takes a tenth of a second."""
     changed: dict[str, str] = {}
     for character in map(chr, [*range(0x80, 0xD800), *range(0xE000, _LAST)]) if letters or accents else ():
         parts = plain = unicodedata.normalize("NFD", character)
@@ -192,8 +192,8 @@ def _decode(data: bytes) -> str:
 
 
 def _resolve(match: re.Match[str]) -> str | None:
-    """Return the characters of a reference; None where there is no such name, or no such character. Of one that was escaped
-    it is what was escaped then. Numbers of 128 to 159 are of Windows-1252, as in browsers.
+    """Return the characters of a reference; None if there is no such name or character. A repeatedly escaped reference is
+    resolved completely. Numbers from 128 to 159 are read as Windows-1252, as in browsers.
     """
     decimal, hexadecimal, name = match.groups()
     if name is not None:

@@ -15,30 +15,30 @@ from ndcore._batch import first_other, text_lengths
 from ndcore._types import Ints, Text
 from ndcore.parallel import cut
 
-PIECE = 1 << 20  # bytes of text that are one piece of work, about
+PIECE = 1 << 20  # about as many bytes of text are one piece of work
 LEAST_PIECE = 1 << 16
-PIECES = 8  # per thread, at least: the last pieces then leave few threads idle
+PIECES = 8  # least number of pieces per thread, so that few threads are idle at the end
 
 
 class Digested(bytes):
-    """The digest of an original, where the original itself is not kept."""
+    """The digest of an original that is not kept itself."""
 
     __slots__ = ()
 
 
 class Extracted(str):
-    """A text with its original: the page of HTML, or the bytes in another encoding, that it was extracted from.
+    """A text with its original: the HTML page, or the bytes in another encoding, from which it was extracted.
 
     Documents without shingles are identical if their originals are.
 
     Attributes
     ----------
     original : str or bytes
-        Or its digest, as Digested: a text that is read again from where it was stored.
+        The original, or its digest (Digested) for a text that is read again from a store.
     fell_back : bool
         True: the requested part is missing, so this is the whole text.
     by_tags : bool
-        True: no parser read the page, so this is the text between its tags.
+        True: the page was not parsed, so this is the text between its tags.
     page_title : str
         The title of the page; empty without one. (`title` is a method of str.)
     """
@@ -61,7 +61,7 @@ class Extracted(str):
 
 
 def is_by_tags(text: object) -> bool:
-    """Tell whether a text was taken from between the tags of a page that no parser read."""
+    """Tell whether a text was taken from between the tags of a page that was not parsed."""
     return isinstance(text, Extracted) and text.by_tags
 
 
@@ -84,7 +84,7 @@ def original_digest(text: Text) -> bytes:
 
 
 def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequence[Text]:
-    """Return texts as a list of str and bytes, or in the buffers of their Arrow arrays.
+    """Convert texts to a list of str and bytes, or to views of the buffers of their Arrow arrays.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequ
     first : int
         Position of the first text, for messages.
     name : str
-        Of the argument, for messages.
+        The name of the argument, for messages.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _named(value: object) -> str:
 
 
 def _has_arrow_buffers(texts: object) -> bool:
-    """Tell whether texts have the Arrow PyCapsule interface, with buffers that need not be made of Python objects."""
+    """Tell whether texts have the Arrow PyCapsule interface, with buffers that are not made from Python objects."""
     if not hasattr(texts, "__arrow_c_stream__") and not hasattr(texts, "__arrow_c_array__"):
         return False
     dtype = getattr(texts, "dtype", None)  # in pandas: of NumPy, or one with a storage
@@ -152,7 +152,7 @@ def _has_arrow_buffers(texts: object) -> bool:
 
 
 def _listed(texts: Any) -> list[Text]:
-    """Return texts without Arrow buffers as a list."""
+    """Convert texts without Arrow buffers to a list."""
     if isinstance(texts, list):
         return texts if type(texts) is list else list(texts)  # the kernels read the items of a list itself
     for method in ("to_list", "tolist"):  # pandas; NumPy
@@ -179,7 +179,7 @@ def take(texts: Sequence[Text], positions: Ints) -> Sequence[Text]:
 
 
 def pieces(texts: Sequence[Text], size: int = PIECE, threads: int = 1) -> Iterator[tuple[int, Sequence[Text]]]:
-    """Cut texts into consecutive pieces (position of the first, texts) of about `size` bytes; a longer text is alone.
+    """Split texts into consecutive pieces (position of the first, texts) of about `size` bytes; a longer text is alone.
 
     Several threads get PIECES or more each, unless these have less than LEAST_PIECE bytes.
     """

@@ -1,4 +1,4 @@
-"""Programs to tokens that stay when names, literals, comments and layout change, by the lexers of Pygments."""
+"""Convert programs to tokens that do not depend on names, literals, comments and layout, by the lexers of Pygments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ndcore.checks import check_choice, imported
 from ndcore.choices import LANGUAGES
 
 NAME, NUMBER, STRING, DIRECTIVE, UNKNOWN = "N", "0", "S", "P", "?"  # no keyword is one of these: keywords are in lower case
-# What ends a line in a language, beside CR and LF. Lexers know LF alone: code behind another one would be comment.
+# Line ends of a language beside CR and LF. Lexers know only LF: code after another line end could be taken for a comment.
 _LINE_ENDS = {"javascript": "\u2028\u2029", "typescript": "\u2028\u2029", "csharp": "\x85\u2028\u2029"}
 
 
@@ -37,16 +37,16 @@ class LexedProgram(NamedTuple):
 def lex(program: str, language: str) -> LexedProgram:
     """Read a program as tokens, so that it can be compared although names, literals, comments and layout were changed.
 
-    Each name is the symbol N, each number 0, neighbouring strings are one S, and a run of directives of a preprocessor is
-    one P. Keywords (in lower case) and operators are their own symbols, and each sign of punctuation is one. What the lexer
-    does not know is ?. Comments, strings of documentation and white space are left out. Lines end with LF, CR, both, or what
-    else ends a line in the language.
+    Each name is the symbol N, each number 0, neighbouring strings are one S, and a run of preprocessor directives is one P.
+    Keywords (in lower case) and operators are their own symbols, and so is each punctuation mark. Text unknown to the lexer
+    is ?. Comments, documentation strings and white space are left out. Lines end with LF, CR, both, or another line end of
+    the language.
 
     Parameters
     ----------
     program : str
     language : str
-        A name of `ndcore.choices.LANGUAGES`, as "python" or "java".
+        A name in `ndcore.choices.LANGUAGES`, such as "python" or "java".
 
     Returns
     -------
@@ -79,18 +79,18 @@ def lex(program: str, language: str) -> LexedProgram:
     tokens = list(_symbols(_end_lines(program, language), language))
     starts, lasts = np.array([(start, end - 1) for _, start, end in tokens], np.int64).reshape(-1, 2).T
     left_out = np.array([each.start() for each in re.finditer("\r\n", program)], np.int64)
-    left_out -= np.arange(len(left_out))  # how many characters the lexer read before each CR that it did not read
+    left_out -= np.arange(len(left_out))  # number of characters that the lexer read before each CR left out
     starts, lasts = (places + np.searchsorted(left_out, places, "right") for places in (starts, lasts))
     return LexedProgram("\n".join(token[0] for token in tokens), starts, lasts + 1)
 
 
 def lexer_version() -> str:
-    """Return the version of Pygments. Raises ImportError where it is not installed."""
+    """Return the version of Pygments. Raises ImportError if it is not installed."""
     return str(imported("pygments", "reading programs").__version__)
 
 
 def _end_lines(program: str, language: str) -> str:
-    """End all lines of a program with LF, also the last one. A byte order mark becomes an empty line."""
+    """End all lines of a program with LF, including the last one. A byte order mark becomes an empty line."""
     program = program.replace("\r\n", "\n")
     for end in "\r" + _LINE_ENDS.get(language, ""):
         program = program.replace(end, "\n")
@@ -129,7 +129,7 @@ def _symbols(program: str, language: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _symbol(names: tuple[str, ...], text: str) -> str:
-    """Return the symbol of a token that is not part of a run; one line, and not blank."""
+    """Return the symbol of a token that is not part of a run: a single line that is not blank."""
     if names[0] == "Name":
         return NAME
     if names[:2] == ("Literal", "Number"):

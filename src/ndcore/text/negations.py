@@ -3,7 +3,7 @@
 Each word is one folded token; `docs/must-agree.md` shows the same lists. An apostrophe separates: "don't" is "don" and "t",
 "n'est" is "n" and "est", so the lists have "t" and "n". Each Chinese character is a token, so that list has characters.
 Negation inside a word (the prefix of "unable", the suffix of Turkish "gelmedi") is not found, except in the Turkish words
-listed. A word of one language may mean something else in another: then more texts differ, never fewer.
+listed. A word of one language may mean something else in another; then more texts differ, never fewer.
 """
 
 from __future__ import annotations

@@ -26,12 +26,12 @@ class Overlap(NamedTuple):
 
     @property
     def resemblance(self) -> float:
-        """|A∩B| / |A∪B|; nan where either is empty."""
+        """|A∩B| / |A∪B|; nan if either is empty."""
         return ratio(self.common, self.union) if self.size_a and self.size_b else float("nan")
 
     @property
     def containment(self) -> float:
-        """|A∩B| / |A|; nan where either is empty."""
+        """|A∩B| / |A|; nan if either is empty."""
         return ratio(self.common, self.size_a) if self.size_a and self.size_b else float("nan")
 
 
@@ -52,7 +52,7 @@ def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:
     Returns
     -------
     float
-        0 to 1; nan where either text has no shingles.
+        0 to 1; nan if either text has no shingles.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def resemblance(a: Text, b: Text, shingling: Shingling | None = None) -> float:
 
     Notes
     -----
-    Shingles are compared by their fingerprints. O(len a + len b). `jaccard` is another name of this function.
+    Shingles are compared by their fingerprints. O(len a + len b). `jaccard` is another name for this function.
 
     References
     ----------
@@ -81,7 +81,7 @@ def containment(a: Text, b: Text, shingling: Shingling | None = None) -> float:
     Returns
     -------
     float
-        0 to 1; nan where either text has no shingles.
+        0 to 1; nan if either text has no shingles.
 
     >>> containment("a rose is a rose", "a rose is a rose is a rose, by any other name", Shingling(width=3))
     1.0

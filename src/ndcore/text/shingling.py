@@ -28,7 +28,7 @@ POLYNOMIAL = 0x1FD845EF300CE2D0B  # P, of shingles: random_irreducible(64, 1)
 TOKEN_POLYNOMIAL = 0x102FC1EFE0FCCD72D  # Q, of long tokens: random_irreducible(64, 2)
 FEATURE_POLYNOMIAL = 0x15F9968BB90FD8193  # R, of features: random_irreducible(64, 3)
 SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F  # S, of super-features: random_irreducible(64, 4)
-_IRREDUCIBLE = frozenset({POLYNOMIAL, TOKEN_POLYNOMIAL})  # which need no test
+_IRREDUCIBLE = frozenset({POLYNOMIAL, TOKEN_POLYNOMIAL})  # no test needed
 
 MAX_WIDTH = 1 << 16
 
@@ -47,26 +47,26 @@ class Shingling:
     width : int
         Tokens per shingle, 1 to 65536.
     labelled : bool
-        True is Option A: repeats of a shingle are distinct, by their occurrence number. False is Option B, sets.
+        True is Option A: repeats of a shingle are distinguished by their occurrence number. False is Option B, sets.
     short : "whole", "skip" or "error"
         For a document of fewer tokens than `width`, but at least one: a single shingle of all tokens, no shingle, or
         ValueError.
     normalize : None, "NFKC", "scan" or "words"
-        "NFKC" also normalises compatibility characters (units word, char and grapheme). "scan" (char and grapheme) is NFKC,
-        and leaves out white space, invisible characters and the hyphens that divide words at the ends of lines, for scanned
-        pages. "words" compares lines, paragraphs and sentences by their words: case, punctuation and blanks are ignored. One
-        without words gives no token.
+        "NFKC" also normalises compatibility characters (units word, char and grapheme). "scan" (char and grapheme) is NFKC
+        without white space, invisible characters and the hyphens that divide words at line ends, for scanned pages. "words"
+        compares lines, paragraphs and sentences by their words: case, punctuation and blanks are ignored. A line without
+        words gives no token.
     polynomial, token_polynomial : int
         Irreducible, of degree 64: P of the fingerprints, and Q of the symbols of tokens longer than 8 bytes.
     stop_words : iterable of str, optional
         Words to leave out (unit "word"), each a single token when canonicalised: "The" leaves out every "the". Shingles and
-        digests are taken of the text without them, so texts that differ only in stop words are lexically equivalent, and a
-        text of stop words alone has no shingles.
+        digests are computed without them, so texts that differ only in stop words are lexically equivalent, and a text of
+        only stop words has no shingles.
 
     Raises
     ------
     TypeError, ValueError
-        A parameter is not one of these.
+        A parameter is not accepted.
 
     Notes
     -----
@@ -187,7 +187,7 @@ class Shingling:
             "token_polynomial": self.token_polynomial,
             "unicode": UNICODE_VERSION,
         }
-        if self.stop_words:  # absent otherwise, as in recipes of versions without stop words
+        if self.stop_words:  # otherwise absent, as in recipes of versions without stop words
             parameters["stop_words"] = dict.fromkeys(self.stop_words, True)
         return parameters
 
@@ -234,7 +234,7 @@ class Shingling:
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> Shingling:
-        """Restore the shingling of a recipe; ValueError for a recipe of a callable, of another version, or not of texts."""
+        """Restore the shingling of a recipe. Raises ValueError for a callable, another version, or a recipe not of texts."""
         parameters = recipe.parameters
         if parameters.get("kind") != "shingling":
             raise ValueError(f"these are sketches of a {parameters.get('kind')}, not of texts: use their own methods")
@@ -280,7 +280,7 @@ class Shingling:
         tokens = self.tokens(text)
         if 0 < len(tokens) < self.width:
             if self.short == "error":
-                self.fingerprints(text)  # which raises ValueError
+                self.fingerprints(text)  # raises ValueError
             runs = [tuple(tokens)] if self.short == "whole" else []
         else:
             runs = [tuple(tokens[i : i + self.width]) for i in range(len(tokens) - self.width + 1)]
@@ -327,7 +327,7 @@ class Shingling:
         return joined_samples(done)
 
     def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints]:
-        """Return the fingerprints of a piece (position of the first document, texts), end to end, and their offsets."""
+        """Compute the concatenated fingerprints of a piece (position of the first document, texts), and their offsets."""
         first, texts = piece
         return self.shingler.fingerprints(self.batch(texts), first)[:2]
 
@@ -344,7 +344,7 @@ class Shingling:
 
 
 def joined_samples(parts: Sequence[tuple[UInts, Ints]]) -> tuple[UInts, Ints]:
-    """Join values of consecutive documents, end to end, and their offsets; a single part is returned as it is."""
+    """Concatenate values of consecutive documents, and their offsets; a single part is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     offsets = np.zeros(1 + sum(len(ends) - 1 for _, ends in parts), np.int64)
@@ -354,14 +354,14 @@ def joined_samples(parts: Sequence[tuple[UInts, Ints]]) -> tuple[UInts, Ints]:
 
 
 def checked_shingling(shingling: Shingling | None) -> Shingling | None:
-    """Return the argument; TypeError if it is neither a Shingling nor None."""
+    """Return the argument. Raises TypeError if it is neither a Shingling nor None."""
     if shingling is not None and not isinstance(shingling, Shingling):
         raise TypeError(f"shingling must be a Shingling or None, got {shingling!r:.80}")
     return shingling
 
 
 def given_shingling(shingling: Shingling | None) -> Shingling:
-    """Return the argument, or one and the same `Shingling()` for None; TypeError if it is neither."""
+    """Return the argument, or the same `Shingling()` for each None. Raises TypeError for anything else."""
     return checked_shingling(shingling) or _WORDS
 
 
@@ -379,7 +379,7 @@ def _unit_name(unit: Unit) -> str:
 
 
 def _tape(tokens: Iterable[Text]) -> bytes:
-    """Join tokens to bytes, each after its length as u64 big-endian."""
+    """Concatenate tokens, each after its length as u64 big-endian."""
     parts = []
     for token in tokens:
         if not isinstance(token, (str, bytes)):

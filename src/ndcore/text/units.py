@@ -1,4 +1,4 @@
-"""Kinds of tokens by name: which there are, how each may be normalised, and what its kernel is called."""
+"""The kinds of tokens by name, with the ways to normalise each and the name of its kernel."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final, Literal, TypeAlias
 from ndcore._types import Text
 from ndcore.choices import NORMALIZED, UNITS
 
-TEXT_UNITS: Final = NORMALIZED["NFKC"]  # whose tokens are decoded and folded
+TEXT_UNITS: Final = NORMALIZED["NFKC"]  # units whose tokens are decoded and folded
 
 Tokenizer: TypeAlias = Callable[[Any], Iterable[Text]]
 Unit: TypeAlias = Literal["word", "char", "grapheme", "line", "paragraph", "sentence", "byte"] | Tokenizer
 
 
 def check_unit(unit: Any, normalize: Any) -> None:
-    """Check that a unit exists and may be normalised so; ValueError otherwise."""
+    """Raise ValueError unless a unit exists and may be normalised in this way."""
     if not callable(unit) and unit not in UNITS:
         raise ValueError(f"unit must be one of {', '.join(UNITS)} or a callable, got {unit!r}")
     if normalize is None:
@@ -34,5 +34,5 @@ def kernel_unit(unit: Unit, normalize: str | None) -> str:
 
 
 def normal_form(unit: Unit, normalize: str | None) -> tuple[bool, bool] | None:
-    """Return how the text is rewritten before its tokens are read: None, or whether ignorables and white space leave it."""
+    """Return how the text is rewritten before its tokens are read: None, or whether ignorables and blanks are removed."""
     return None if normalize in (None, "words") else (unit == "word" or normalize == "scan", normalize == "scan")
