@@ -33,7 +33,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))
+
 import numpy as np
+import unsynced  # noqa: F401  # a mutant of a store waits a hundred times for the disk; no mutant loses power
 from forging import changed_json, closed, damaged, forged, forged_records, opened, revision_of
 
 import ndcore as nd
