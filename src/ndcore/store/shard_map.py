@@ -132,7 +132,7 @@ class ShardMap:
         """Read the map of a file. CorruptFile where it is none."""
         try:
             return cls.from_dict(json.loads(Path(path).read_bytes()))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CorruptFile(f"{os.fspath(path)}: {error}; make one with ndcore store shards, or take the file of another "
                               "shard") from error
 
