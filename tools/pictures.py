@@ -1,4 +1,4 @@
-"""Make the pictures of docs/tutorial.md from a run of its commands: two screenshots, and a chart of the copies left.
+"""Make the pictures of docs/tutorial.md and docs/office-files.md from runs of their commands and programs.
 
     python tools/pictures.py
 
@@ -12,6 +12,7 @@ import csv
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -90,8 +91,31 @@ def draw_steps(folder: Path, picture: Path) -> None:
     figure.savefig(picture, metadata={"Date": None})
 
 
+def draw_noise(picture: Path) -> None:
+    """Draw the resemblances that examples/misread.py measures, and as thin lines those of unrelated texts."""
+    from matplotlib.figure import Figure
+
+    from ndcore.plots import COLOURS as PALETTE
+    from ndcore.plots import DASHES
+
+    sys.path.insert(0, str(ROOT / "examples"))
+    import misread
+
+    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    axes = figure.subplots()
+    shares = [100 * share for share in misread.SHARES]
+    for (name, values), colour, dash in zip(misread.measure().items(), PALETTE, DASHES, strict=False):
+        axes.plot(shares, values[:-1], color=colour, linestyle=dash, marker="o", markersize=3, label=name)
+        axes.axhline(values[-1], color=colour, linestyle=dash, linewidth=0.6)
+    axes.set(xlabel="wrong characters, %", ylabel="resemblance to the original", ylim=(0, 1.02), xlim=(0, max(shares)))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(picture, metadata={"Date": None})
+
+
 def main() -> None:
     """Run the page, and write its pictures into docs."""
+    draw_noise(PAGE.parent / "office-noise.svg")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         run_page(folder)
