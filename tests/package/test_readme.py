@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import ndcore as nd
 from ndcore.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -262,6 +263,14 @@ def test_links_lead_somewhere() -> None:
                 wrong.append(f"{where}: there is no such file")
             elif anchor and anchor not in anchors(target):
                 wrong.append(f"{where}: {target.name} has {sorted(anchors(target))}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_names_of_the_package_exist() -> None:
+    """Find `nd.NAME` in pages and examples, in text and in code."""
+    wrong = [f"{page.relative_to(ROOT)}: nd.{name}" for page in [*WITH_LINKS, *ROOT.glob("examples/*.py")]
+             for name in re.findall(r"\bnd\.(?!h\b)(\w+)", page.read_text("utf-8"))  # nd.h is a file
+             if not hasattr(nd, name)]
     assert not wrong, "\n".join(wrong)
 
 
