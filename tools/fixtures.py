@@ -26,7 +26,7 @@ import numpy as np
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.reference import collection, hamming, rabin, resemblance, shingling
+from ndcore.reference import collection, hamming, other_tools, rabin, resemblance, shingling
 from ndcore.reference import sketches as plain
 from ndcore.reference.store import BruteForceStore as ReferenceStore
 from ndcore.storage.job_description import COLLECTION
@@ -85,6 +85,14 @@ WINNOWERS = {
     "winnow": (nd.Winnower(4, SHINGLING), lambda f: plain.winnow(f, 4)),
     "winnow-rightmost": (nd.Winnower(3, SHINGLING, robust=False, seed=7), lambda f: plain.winnow(f, 3, 7, False)),
 }
+TOOLS: dict[str, tuple[Any, Callable[[str], list[Any]]]] = {  # of a text, whose words are the features of the first three
+    "datasketch-legacy": (nd.DatasketchHasher(8, scheme="legacy"), lambda text: datasketch_minima(text, "legacy")),
+    "datasketch-affine64": (nd.DatasketchHasher(8, scheme="affine64"), lambda text: datasketch_minima(text, "affine64")),
+    "simhash-seomoz": (nd.PackageSimHasher("seomoz"), lambda text: [other_tools.package_simhash(
+        [other_tools.package_hash(word.encode(), "seomoz") for word in text.split()])]),
+    "scanoss": (nd.ScanossWinnower(),
+                lambda text: [(z, line) for line, z in other_tools.scanoss_fingerprints(text.encode())]),
+}
 META_RUN, META_SIZE = 3, 6
 
 
@@ -112,6 +120,27 @@ def write_winnowed(folder: Path) -> None:
         made = sketcher.sketch_many(list(TEXTS.values()))
         made.ids = list(TEXTS) if name == "winnow" else None
         made.save(folder / f"{name}.nds")
+
+
+def datasketch_minima(text: str, scheme: str) -> list[int]:
+    hashes = [other_tools.datasketch_hash(word.encode(), scheme) for word in text.split()]
+    return other_tools.datasketch_signature(hashes, scheme, 8)
+
+
+def write_other_tools(folder: Path) -> None:
+    """Write values of other tools, with ids and without."""
+    for name in TOOLS:
+        made = sketched(name)
+        made.ids = list(TEXTS) if name == "scanoss" else None
+        made.save(folder / f"{name}.nds")
+
+
+def sketched(name: str) -> nd.Sketches:
+    """Sketch the texts by the sketcher of this name."""
+    sketcher, _ = (SKETCHERS | WINNOWERS | TOOLS)[name]
+    if name in TOOLS and name != "scanoss":
+        return sketcher.sketch_tokens([text.split() for text in TEXTS.values()])
+    return sketcher.sketch_many(list(TEXTS.values()))
 
 
 def write_weights(folder: Path) -> None:
@@ -169,6 +198,7 @@ def write_stores(folder: Path) -> None:
 FORMATS: tuple[tuple[str, int, Callable[[Path], None]], ...] = (  # name, the number that is written, what writes it
     ("sketches", 0, write_sketches),
     ("sketches", 1, write_winnowed),
+    ("sketches", 2, write_other_tools),
     ("weights", 0, write_weights),
     ("hamming", 0, write_indexes),
     ("collection", COLLECTION.format, write_collections),
@@ -184,8 +214,14 @@ def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
     answers = {name: [_hex(reference(f)) if f else [] for f in shingles] for name, (_, reference) in SKETCHERS.items()}
     for name, (_, winnowed) in WINNOWERS.items():
         answers[name] = [[[hex(z), position] for z, position in winnowed(f)] for f in shingles]
+    for name, (_, values_of) in TOOLS.items():
+        answers[name] = [_shown(values_of(text)) if text else [] for text in TEXTS.values()]
     answers["meta"] = [_hex(plain.meta_sketch(plain.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]
     return answers
+
+
+def _shown(values: list[Any]) -> list[Any]:
+    return [hex(value) if isinstance(value, int) else [hex(value[0]), value[1]] for value in values]
 
 
 def _hex(values: list[int]) -> list[str]:

@@ -29,9 +29,23 @@ PARAMETERS = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
     "simhash": ("bits", "weights"), "winnow": ("window", "robust"),
 }  # of recipes of each kind
+OTHER_TOOLS = {
+    "minhash": ("datasketch-affine32", "datasketch-affine64", "datasketch-legacy"),
+    "simhash": ("simhash-1e0ng", "simhash-seomoz"), "winnow": ("scanoss",),
+}  # methods of recipes of each kind whose values another tool computes too
 REVISIONS = {"winnow": 1}  # of files of each kind of recipe; all others 0
-NEWEST = max(REVISIONS.values())
+NEWEST = OF_OTHER_TOOLS = 2  # revision of files with values of other tools
 PIECE = 1 << 20  # values checked at a time
+
+
+def is_of_other_tool(recipe: Recipe) -> bool:
+    """Tell whether a recipe is of values that another tool computes too."""
+    return "method" in recipe and recipe["method"] in OTHER_TOOLS.get(recipe["kind"], ())
+
+
+def revision_of(recipe: Recipe) -> int:
+    """Return the revision of files of sketches with this recipe."""
+    return OF_OTHER_TOOLS if is_of_other_tool(recipe) else REVISIONS.get(recipe["kind"], 0)
 
 
 def recipe_header(recipe: Recipe) -> dict[str, Any]:
@@ -68,7 +82,9 @@ def unpack_arrays(header: Mapping[str, Any], arrays: Arrays, verify: bool) -> tu
     recipe = recipe_of(header)
     arrays = {**arrays, "values": _unpack_values(recipe, arrays["values"])}
     _check_arrays(recipe, arrays)
-    if verify and recipe["kind"] == "winnow":
+    if verify and recipe["kind"] == "winnow" and is_of_other_tool(recipe):
+        _check_lines(arrays["values"], arrays["positions"], arrays["offsets"])
+    elif verify and recipe["kind"] == "winnow":
         _check_positions(recipe["window"], arrays["positions"], arrays["offsets"])
     elif verify:
         check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
@@ -137,6 +153,16 @@ def _check_positions(window: int, positions: Ints, offsets: Ints) -> None:
             raise ValueError(f"the positions of a document do not ascend by 1 to {window}")
 
 
+def _check_lines(values: UInts, lines: Ints, offsets: Ints) -> None:
+    """Raise ValueError where lines of a document do not ascend from 1, or a fingerprint has over 32 bits. O(values)."""
+    begins = np.zeros(len(lines), np.bool_)
+    begins[offsets[:-1][np.diff(offsets) > 0]] = True
+    if (lines < 1).any() or ((np.diff(lines, prepend=0) < 0) & ~begins).any():
+        raise ValueError("the lines of a document do not ascend from 1")
+    if values.max(initial=0) >> np.uint64(32):
+        raise ValueError(f"fingerprints of SCANOSS have 32 bits, got {values.max():#x}")
+
+
 def _check_parameters(recipe: Recipe) -> None:
     for name in ("kind", "seed", *PARAMETERS.get(recipe["kind"], ()), "shingling"):
         if name not in recipe:
@@ -147,7 +173,8 @@ def _check_parameters(recipe: Recipe) -> None:
             raise ValueError(f"the recipe's {name} is {recipe[name]!r}")
     if not isinstance(recipe["shingling"], dict) or not isinstance(recipe["shingling"].get("unit"), str):
         raise ValueError("the recipe has no shingling")
-    if recipe["kind"] == "minhash" and recipe["method"] not in ("permutations", "fast"):
+    own = ("permutations", "fast") if recipe["kind"] == "minhash" else ()
+    if "method" in recipe and recipe["method"] not in own and not is_of_other_tool(recipe):
         raise ValueError(f"the recipe's method is {recipe['method']!r}")
 
 

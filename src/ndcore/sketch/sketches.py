@@ -18,7 +18,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Positions, Quantity, positions_among
-from ndcore.sketch.file_format import FIELDS, REVISIONS, pack_arrays, recipe_header, refuse_unnamed
+from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed, revision_of
 from ndcore.storage import container
 
 KIND = "sketches"
@@ -372,8 +372,7 @@ class Sketches:
         """
         refuse_unnamed("unit", self.recipe["shingling"]["unit"])
         arrays = pack_arrays(self.recipe, {name: getattr(self, name) for name in FIELDS})
-        revision = REVISIONS.get(self.recipe["kind"], 0)
-        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable, revision=revision)
+        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable, revision=revision_of(self.recipe))
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches).
