@@ -4,8 +4,8 @@
     python tools/fixtures.py --check    write nothing; what this ndcore writes has the bytes of the newest fixtures
 
 A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Winnowed
-fingerprints are sketches of revision 1, lists of terms and weighted signatures of revision 2, all other sketches of revision
-0. Fixtures are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new
+fingerprints are sketches of revision 1; lists of terms, weighted signatures and values of other tools of revision 2; all
+other sketches of revision 0. Fixtures are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new
 number, and this tool then writes a new folder beside the old one. Answers come from `ndcore.reference` and never from the
 files.
 """
@@ -28,7 +28,7 @@ import numpy as np
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
-from ndcore.reference import collection, hamming, rabin, resemblance, shingling
+from ndcore.reference import collection, hamming, other_tools, rabin, resemblance, shingling
 from ndcore.reference import sketches as plain
 from ndcore.reference.store import BruteForceStore as ReferenceStore
 from ndcore.storage.job_description import COLLECTION
@@ -104,6 +104,14 @@ SIGNERS: Sketchers = {
     "weighted": (nd.WeightedMinHasher(9, LEXICON), lambda f: plain.weighted_signature(f, 9, _weights())),
     "imatch": (nd.IMatcher(LEXICON, 0, 1, 3, 0.25, 1, 7), lambda f: plain.imatch_signatures(f, _lexicon(), 3, 0.25, 1, 7)),
 }
+TOOLS: dict[str, tuple[Any, Callable[[str], list[Any]]]] = {  # of a text, whose words are the features of the first three
+    "datasketch-legacy": (nd.DatasketchHasher(8, scheme="legacy"), lambda text: datasketch_minima(text, "legacy")),
+    "datasketch-affine64": (nd.DatasketchHasher(8, scheme="affine64"), lambda text: datasketch_minima(text, "affine64")),
+    "simhash-seomoz": (nd.PackageSimHasher("seomoz"), lambda text: [other_tools.package_simhash(
+        [other_tools.package_hash(word.encode(), "seomoz") for word in text.split()])]),
+    "scanoss": (nd.ScanossWinnower(),
+                lambda text: [(z, line) for line, z in other_tools.scanoss_fingerprints(text.encode())]),
+}
 META_RUN, META_SIZE = 3, 6
 
 
@@ -133,12 +141,25 @@ def write_winnowed(folder: Path) -> None:
         made.save(folder / f"{name}.nds")
 
 
-def write_signed(folder: Path) -> None:
-    """Write signatures of lists of terms and of weights, with ids and without."""
-    for name, (sketcher, _) in SIGNERS.items():
-        made = sketcher.sketch_many(list(TEXTS.values()))
-        made.ids = list(TEXTS) if name == "imatch" else None
+def datasketch_minima(text: str, scheme: str) -> list[int]:
+    hashes = [other_tools.datasketch_hash(word.encode(), scheme) for word in text.split()]
+    return other_tools.datasketch_signature(hashes, scheme, 8)
+
+
+def write_signed_and_others(folder: Path) -> None:
+    """Write lists of terms, weighted signatures and values of other tools, with ids and without."""
+    for name in SIGNERS | TOOLS:
+        made = sketched(name)
+        made.ids = list(TEXTS) if name in ("scanoss", "imatch") else None
         made.save(folder / f"{name}.nds")
+
+
+def sketched(name: str) -> nd.Sketches:
+    """Sketch the texts by the sketcher of this name."""
+    sketcher, _ = (SKETCHERS | WINNOWERS | SIGNERS | TOOLS)[name]
+    if name in TOOLS and name != "scanoss":
+        return sketcher.sketch_tokens([text.split() for text in TEXTS.values()])
+    return sketcher.sketch_many(list(TEXTS.values()))
 
 
 def write_weights(folder: Path) -> None:
@@ -196,7 +217,7 @@ def write_stores(folder: Path) -> None:
 FORMATS: tuple[tuple[str, int, Callable[[Path], None]], ...] = (  # name, the number that is written, what writes it
     ("sketches", 0, write_sketches),
     ("sketches", 1, write_winnowed),
-    ("sketches", 2, write_signed),
+    ("sketches", 2, write_signed_and_others),
     ("weights", 0, write_weights),
     ("hamming", 0, write_indexes),
     ("collection", COLLECTION.format, write_collections),
@@ -213,8 +234,14 @@ def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
                for name, (_, reference) in (SKETCHERS | SIGNERS).items()}
     for name, (_, winnowed) in WINNOWERS.items():
         answers[name] = [[[hex(z), position] for z, position in winnowed(f)] for f in shingles]
+    for name, (_, values_of) in TOOLS.items():
+        answers[name] = [_shown(values_of(text)) if text else [] for text in TEXTS.values()]
     answers["meta"] = [_hex(plain.meta_sketch(plain.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]
     return answers
+
+
+def _shown(values: list[Any]) -> list[Any]:
+    return [hex(value) if isinstance(value, int) else [hex(value[0]), value[1]] for value in values]
 
 
 def _hex(values: list[int]) -> list[str]:

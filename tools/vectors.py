@@ -25,7 +25,7 @@ from typing import Any
 
 from written_file import ROOT, write_files
 
-from ndcore.reference import clustering, collection, hamming, rabin, resemblance, shingling, text
+from ndcore.reference import clustering, collection, hamming, other_tools, rabin, resemblance, shingling, text
 from ndcore.reference import sketches as reference
 
 VECTORS = ROOT / "tests" / "vectors"
@@ -618,6 +618,76 @@ def simhash_vectors() -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------------------------------- other tools
+
+
+def source_of(n: int) -> bytes:
+    """n random bytes, most of them letters and digits, with line ends among them."""
+    alphabet = b"abcdefghijklmnopqrstuvwxyzABCXYZ0123456789 _;{\n\n\r\x00\xc3\xff"
+    return bytes(alphabet[value % len(alphabet)] for value in random_values(n, 9500 + n))
+
+
+def other_tools_vectors() -> dict[str, Any]:
+    sets = {f"random_{n}": random_values(n, 9400 + n) for n in (0, 1, 2, 17, 600)}
+    sets |= {"low": [*range(5), 2**31, 2**32 - 1], "ones": [2**64 - 1]}
+    tokens = ["", "a", "rose", "中文", "x" * 70]
+    texts = ["", "a", "abc", "A rose is a rose is a rose.", "a_b-c", "中文字符的测试", "É İ ß ﬁ 𝒳 ٣", "yes no " * 60]
+    sources = {f"random_{n}": source_of(n) for n in (0, 92, 200, 300, 6000)}
+    sources |= {"rows": b"int main(void) { return 0; }\n" * 12, "letters_92": b"a" * 92, "letters_93": b"a" * 93,
+                "other_line_ends": source_of(900).replace(b"\n", b"\r\n"), "one_line": source_of(900).replace(b"\n", b"")}
+    return {
+        "header": header(
+            "Values that other tools compute too: datasketch, 1e0ng/simhash, seomoz/simhash, SCANOSS",
+            "DESIGN.md section 3; datasketch 2.0.0, simhash 2.1.2, simhash-py 0.4.0, scanoss 1.54",
+            sets="name: hashes in order; random_n: the first n outputs of SplitMix64(9400 + n). affine32 takes their low "
+            "32 bits",
+            permutations="coefficients a and b of datasketch",
+            signatures="minima of datasketch",
+            tokens="feature: its hashes by datasketch with 32 and 64 bits, 1e0ng/simhash and seomoz/simhash",
+            simhashes="simhash of a set; with weights i mod 7 + 1",
+            texts="text: its value by 1e0ng/simhash",
+            sources="name: a source in hexadecimal",
+            scanoss="name: [line, fingerprint]",
+        ),
+        "sets": {name: [hex(f) for f in found] for name, found in sets.items()},
+        "permutations": [
+            {"scheme": scheme, "seed": seed, "a": values(a), "b": values(b)}
+            for scheme in other_tools.SCHEMES
+            for seed in (0, 1, 2**32 - 1)
+            for a, b in (other_tools.datasketch_permutations(scheme, 20, seed),)
+        ],
+        "signatures": [
+            {"set": name, "scheme": scheme, "num_perm": k, "seed": seed,
+             "values": values(other_tools.datasketch_signature(found, scheme, k, seed))}
+            for name, given in sets.items()
+            for scheme in other_tools.SCHEMES
+            for found in ([f % 2**32 for f in given] if scheme == "affine32" else given,)
+            for k, seed in ((7, 1), (128, 1), (40, 2**32 - 1))
+        ],
+        "tokens": {
+            token: [hex(other_tools.datasketch_hash(token.encode(), scheme)) for scheme in ("affine32", "affine64")]
+            + [hex(other_tools.package_hash(token.encode(), package)) for package in ("1e0ng", "seomoz")]
+            for token in tokens
+        },
+        "simhashes": [
+            {"set": name, "value": hex(other_tools.package_simhash(found)),
+             "weighted": hex(other_tools.package_simhash(found, [i % 7 + 1 for i in range(len(found))]))}
+            for name, found in sets.items()
+        ],
+        "texts": {text: hex(package_value(text)) for text in texts},
+        "sources": {name: source.hex() for name, source in sources.items()},
+        "scanoss": {
+            name: [[line, hex(value)] for line, value in other_tools.scanoss_fingerprints(source)]
+            for name, source in sources.items()
+        },
+    }
+
+
+def package_value(text: str) -> int:
+    features = other_tools.package_features(text)
+    return other_tools.package_simhash([other_tools.package_hash(feature.encode(), "1e0ng") for feature in features])
+
+
 # ---------------------------------------------------------------------------------------------- features
 
 
@@ -903,6 +973,7 @@ def text_case(row: dict[str, Any]) -> dict[str, Any]:
 WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "gf2": gf2_vectors, "rabin": rabin_vectors, "shingling": shingling_vectors, "minhash": minhash_vectors, "winnow":
     winnow_vectors, "term_lists": term_list_vectors, "weighted": weighted_vectors, "simhash": simhash_vectors,
+    "othertools": other_tools_vectors,
     "features": feature_vectors, "clustering": clustering_vectors, "fourphase": fourphase_vectors,
     "compressed": compressed_vectors,
     **{stem: partial(text_vectors, stem) for stem in TEXTS},

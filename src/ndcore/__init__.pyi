@@ -38,13 +38,16 @@ from ndcore.sketch.b_bit import BBitSketches as BBitSketches
 from ndcore.sketch.b_bit import b_bit as b_bit
 from ndcore.sketch.bottom import BottomSketcher as BottomSketcher
 from ndcore.sketch.comparison import Comparison as Comparison
+from ndcore.sketch.datasketch import DatasketchHasher as DatasketchHasher
 from ndcore.sketch.features import features as features
 from ndcore.sketch.features import super_features as super_features
 from ndcore.sketch.loading import load as load
 from ndcore.sketch.minhash import MinHasher as MinHasher
 from ndcore.sketch.mod import ModSketcher as ModSketcher
+from ndcore.sketch.scanoss import ScanossWinnower as ScanossWinnower
 from ndcore.sketch.simhash import SimHasher as SimHasher
 from ndcore.sketch.simhash import Simhashes as Simhashes
+from ndcore.sketch.simhash_packages import PackageSimHasher as PackageSimHasher
 from ndcore.sketch.sketches import Sketches as Sketches
 from ndcore.sketch.super_shingles import meta_sketches as meta_sketches
 from ndcore.sketch.super_shingles import super_shingle_probability as super_shingle_probability

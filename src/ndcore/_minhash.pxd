@@ -46,9 +46,13 @@ cdef void minima64_take(void *to, const uint64_t *f, size_t n) noexcept nogil
 cdef rows_of(rows, size_t n, size_t num_perm, dtype)
 
 
+ctypedef void (*mixing)(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z) noexcept nogil
+
+
 cdef class Permutations:
     cdef readonly size_t k
     cdef readonly uint64_t key
+    cdef mixing mix
     cdef uint64_t *a
     cdef uint64_t *b
     cdef uint32_t *a32

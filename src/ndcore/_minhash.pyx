@@ -18,6 +18,9 @@ from ndcore._signals cimport check_signals, stride
 cdef extern from "minhash.h" nogil:
     void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a, uint64_t *b)
     void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z)
+    void nd_minhash_copy(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z)
+    void nd_minima_affine32_take(void *to, const uint64_t *f, size_t n)
+    void nd_minima_legacy_take(void *to, const uint64_t *f, size_t n)
     void nd_minima32_take(void *to, const uint64_t *f, size_t n)
     void nd_minima64_take(void *to, const uint64_t *f, size_t n)
     void nd_bottom_open(nd_bottom *b)
@@ -46,15 +49,24 @@ def coefficients(seed: int, num_perm: int):
 
 
 cdef class Permutations:
-    """The key of π and the coefficients of k permutations, drawn once and shared, read-only, by all sinks of a sketcher."""
-    def __cinit__(self, uint64_t seed, size_t num_perm):
+    """The key of π and the coefficients of k permutations, drawn once and shared, read-only, by all sinks of a sketcher.
+
+    a, b: k coefficients of another tool, in place of drawn ones; then the key is 0, and hashes are not permuted by π.
+    """
+    def __cinit__(self, uint64_t seed, size_t num_perm, const uint64_t[::1] a=None, const uint64_t[::1] b=None):
         cdef size_t i
-        self.k = num_perm
+        if a is not None and (b is None or <size_t> a.shape[0] != num_perm or <size_t> b.shape[0] != num_perm):
+            raise ValueError(f"{num_perm} coefficients a and as many b are needed")
+        self.k, self.mix = num_perm, nd_minhash_mix
         self.a = <uint64_t *> allocate(3 * num_perm * sizeof(uint64_t))
         self.b = self.a + num_perm
         self.a32 = <uint32_t *> (self.b + num_perm)
         self.b32 = self.a32 + num_perm
         nd_minhash_coefficients(seed, num_perm, &self.key, self.a, self.b)
+        if a is not None:
+            self.key, self.mix = 0, nd_minhash_copy
+            for i in range(num_perm):
+                self.a[i], self.b[i] = a[i], b[i]
         for i in range(num_perm):
             self.a32[i], self.b32[i] = <uint32_t> (self.a[i] & 0xFFFFFFFF), <uint32_t> (self.b[i] & 0xFFFFFFFF)
 
@@ -163,7 +175,8 @@ cdef rows_of(rows, size_t n, size_t num_perm, dtype):
 cdef class Signatures32(Sink):
     """Signatures of 32 bits: rows (n, num_perm) uint32, all ones for documents without shingles.
 
-    They are written to `rows` if that is given: a contiguous part of a larger array, for example.
+    They are written to `rows` if that is given: a contiguous part of a larger array, for example. With given coefficients they
+    are those of datasketch's affine32.
     """
     cdef nd_minima32 state
     cdef Permutations drawn
@@ -175,7 +188,7 @@ cdef class Signatures32(Sink):
         self.rows = rows_of(rows, self.n, drawn.k, _UINT32)
         self.minima = <uint32_t *> _arrays.data_of(self.rows)
         self.state = nd_minima32(k=drawn.k, key=drawn.key, a=drawn.a32, b=drawn.b32, minima=NULL)
-        self.take = nd_minima32_take
+        self.take = nd_minima32_take if drawn.mix == nd_minhash_mix else nd_minima_affine32_take
         self.to = &self.state
 
     cdef void start(self, size_t row) noexcept nogil:
@@ -207,6 +220,43 @@ cdef class Signatures64(Sink):
         """Begin a document."""
         self.state.minima = self.minima + row * self.state.k
         memset(self.state.minima, 0xFF, self.state.k * sizeof(self.state.minima[0]))
+
+    cdef complete(self):
+        """Make the rows read-only."""
+        self.rows.setflags(False)
+
+
+cdef class LegacySignatures(Sink):
+    """Signatures of datasketch's legacy scheme: rows (n, num_perm) uint32; see `Signatures32`."""
+    cdef nd_minima64 state
+    cdef Permutations drawn
+    cdef uint32_t *minima
+    cdef readonly object rows
+
+    def __cinit__(self, n, Permutations drawn not None, rows=None):
+        self.drawn = drawn
+        self.rows = rows_of(rows, self.n, drawn.k, _UINT32)
+        self.minima = <uint32_t *> _arrays.data_of(self.rows)
+        self.state = nd_minima64(k=drawn.k, key=drawn.key, a=drawn.a, b=drawn.b, minima=NULL)
+        self.state.minima = <uint64_t *> allocate(drawn.k * sizeof(uint64_t))
+        self.take = nd_minima_legacy_take
+        self.to = &self.state
+
+    def __dealloc__(self):
+        free(self.state.minima)
+
+    cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
+        cdef size_t i
+        for i in range(self.state.k):
+            self.state.minima[i] = 0xFFFFFFFF
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        """Store a document's minima, which have 32 bits."""
+        cdef size_t i
+        cdef uint32_t *out = self.minima + row * self.state.k
+        for i in range(self.state.k):
+            out[i] = <uint32_t> self.state.minima[i]
 
     cdef complete(self):
         """Make the rows read-only."""

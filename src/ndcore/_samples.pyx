@@ -68,7 +68,7 @@ cdef class Mods(Samples):
     def __cinit__(self, n, modulus, size_t size, Permutations drawn not None):
         self.levels = _arrays.zeros(self.n)
         self.reached = <uint8_t *> PyBytes_AS_STRING(self.levels)
-        self.state.mix, self.state.key = _minhash.mix, drawn.key
+        self.state.mix, self.state.key = drawn.mix, drawn.key
         self.state.size = size if size else <size_t> -1
         self.state.adaptive = modulus == 0
         nd_mod_init(&self.state, max(modulus, 1))
@@ -113,7 +113,7 @@ cdef class Winnows(Samples):
             raise ValueError("a window has at least one fingerprint, got 0")
         self.counted = _arrays.zeros(self.n * sizeof(int64_t))
         self.shingles = <int64_t *> PyBytes_AS_STRING(self.counted)
-        self.state.mix, self.state.key = _minhash.mix, drawn.key
+        self.state.mix, self.state.key = drawn.mix, drawn.key
         self.state.window, self.state.robust = window, robust
         self.state.scratch = <uint64_t *> allocate(nd_winnow_scratch_size(window) * sizeof(uint64_t))
         self.take = nd_winnow_take

@@ -137,7 +137,7 @@ cdef class EqualSums(Sums):
     cdef nd_simhash state
 
     def __cinit__(self, n, Permutations drawn not None):
-        self.state.mix, self.state.key = _minhash.mix, drawn.key
+        self.state.mix, self.state.key = drawn.mix, drawn.key
         self.take = nd_simhash_take
         self.to = &self.state
 
@@ -160,7 +160,7 @@ cdef class DistinctSums(Sums):
     def __cinit__(self, n, Permutations drawn not None):
         self.counted = _arrays.zeros(self.n * sizeof(int64_t))
         self.distinct = <int64_t *> PyBytes_AS_STRING(self.counted)
-        self.state.once.mix, self.state.once.key = _minhash.mix, drawn.key
+        self.state.once.mix, self.state.once.key = drawn.mix, drawn.key
         self.take = nd_simhash_set_take
         self.to = &self.state
 
@@ -191,7 +191,7 @@ cdef class WeightedSums(Sums):
 
     def __cinit__(self, n, WeightTable table not None, Permutations drawn not None):
         self.table = table
-        self.state.mix, self.state.key = _minhash.mix, drawn.key
+        self.state.mix, self.state.key = drawn.mix, drawn.key
         self.state.table = &table.table
         self.take = nd_simhash_weighted_take
         self.to = &self.state

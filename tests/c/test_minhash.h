@@ -1,4 +1,4 @@
-/* Signatures, bottom sketches, fast signatures, mod sketches. Included by test_core.c alone. */
+/* Signatures, those of datasketch too, bottom sketches, fast signatures, mod sketches. Included by test_core.c alone. */
 #ifndef ND_TEST_MINHASH_H
 #define ND_TEST_MINHASH_H
 
@@ -55,6 +55,50 @@ static void test_minima(const char *variant)
             }
             CHECK(untouched_around(3, out32, 4 * k) && untouched_around(4, front32, 4 * k)
                   && untouched_around(5, out64, 8 * k), "%s keeps to its array, k = %zu", variant, k);
+        }
+}
+
+/* datasketch's minima, naively; hashes and coefficients near 2^61 − 1 and 2^64 among them. */
+static void test_minima_of_datasketch(const char *variant)
+{
+    static const size_t ks[] = {0, 1, 3, 4, 5, 31, 32, 33, 128};
+    const uint64_t prime = (UINT64_C(1) << 61) - 1;
+    for (size_t q = 0; q < sizeof ks / sizeof *ks; q++)
+        for (int l = 0; l < LENGTH_COUNT && LENGTHS[l] < 1100; l++) {
+            const size_t k = ks[q], n = LENGTHS[l], cut = n ? random_below(n + 1) : 0;
+            uint64_t *f = guarded(0, l % 2, 8 * n, 8 * ((size_t)l % 8)), *a = guarded(1, BACK, 8 * k, 0);
+            uint64_t *b = guarded(2, BACK, 8 * k, 8), *legacy = guarded(3, BACK, 8 * k, 0);
+            uint32_t *a32 = guarded(4, BACK, 4 * k, 0), *b32 = guarded(5, BACK, 4 * k, 4), *affine = guarded(6, FRONT, 4 * k, 0);
+            for (size_t i = 0; i < n; i++)
+                f[i] = i % 4 ? random64() : prime * (i % 8) + i % 3 - 1;
+            for (size_t i = 0; i < k; i++) {
+                a[i] = i % 5 ? random64() >> 3 : 1;
+                b[i] = i % 3 ? random64() >> 3 : 0;
+                a32[i] = (uint32_t)a[i] | 1;
+                b32[i] = (uint32_t)b[i];
+                legacy[i] = UINT32_MAX;
+                affine[i] = UINT32_MAX;
+            }
+            nd_minima64 by_legacy = {k, 0, a, b, legacy};
+            nd_minima32 by_affine = {k, 0, a32, b32, affine};
+            nd_minima_legacy_take(&by_legacy, f, cut);
+            nd_minima_legacy_take(&by_legacy, f + cut, n - cut);
+            nd_minima_affine32_take(&by_affine, f, cut);
+            nd_minima_affine32_take(&by_affine, f + cut, n - cut);
+            for (size_t i = 0; i < k; i++) {
+                uint64_t least = UINT32_MAX;
+                uint32_t least32 = UINT32_MAX;
+                for (size_t j = 0; j < n; j++) {
+                    const uint64_t h = (a[i] * f[j] + b[i]) % prime & UINT32_MAX;
+                    const uint32_t h32 = a32[i] * nd_fmix32((uint32_t)f[j]) + b32[i];
+                    least = h < least ? h : least;
+                    least32 = h32 < least32 ? h32 : least32;
+                }
+                if (legacy[i] != least || affine[i] != least32)
+                    CHECK(0, "%s: minimum %zu of %zu of datasketch, %zu values", variant, i, k, n);
+            }
+            CHECK(untouched_around(3, legacy, 8 * k) && untouched_around(6, affine, 4 * k),
+                  "%s keeps to its array, k = %zu", variant, k);
         }
 }
 
@@ -141,6 +185,7 @@ static void test_fastsketch(const char *variant)
 static void test_minhash_variant(const char *variant)
 {
     test_minima(variant);
+    test_minima_of_datasketch(variant);
     test_fastsketch(variant);
 }
 

@@ -83,6 +83,11 @@ def sketches() -> None:
     assert_type(nd.ModSketcher("adaptive", size=99).sketch(b"a rose").offsets, Ints | None)
     assert_type(nd.BucketSketcher(4).sketch_many(TEXTS).labels(need=2), Ints)
     assert_type(nd.Winnower(40, nd.Shingling("char", 9)).sketch_many(TEXTS).positions, Ints)
+    assert_type(nd.DatasketchHasher(64, scheme="legacy").sketch_tokens([["a", b"rose"]]), nd.Sketches)
+    assert_type(nd.DatasketchHasher.read_lean([b"..."], ">"), nd.Sketches)
+    assert_type(nd.PackageSimHasher("1e0ng").sketch_many(TEXTS), nd.Simhashes)
+    assert_type(nd.PackageSimHasher("seomoz").read_values([1, 2], ids=["a", "b"]), nd.Simhashes)
+    assert_type(nd.ScanossWinnower().read_wfp("x.wfp"), nd.Winnowed)
     nd.MinHasher(bits=48)  # type: ignore[arg-type]
     nd.BottomSketcher(bits=32)
     nd.Shingling(unit="words")  # type: ignore[arg-type]

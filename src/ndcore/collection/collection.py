@@ -408,13 +408,15 @@ class Collection:
         return [self.names[position] for position in self._stored.clusters.members(label)]
 
     def query(
-        self, text: str | bytes, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None
+        self, text: str | bytes | Sketches, threshold: float | None = None, policy: Policy = "resemblance",
+        limit: int | None = None,
     ) -> list[Resembling]:
         """Find the documents that resemble a text, most similar first. The text need not be in the collection.
 
         Parameters
         ----------
-        text : str or bytes
+        text : str or bytes, or Sketches
+            A text, or the sketch of one document, with the recipe of this collection.
         threshold : float, optional
             Above 0. None: the threshold of the clusters.
         policy : "resemblance" or "containment"
@@ -425,7 +427,9 @@ class Collection:
         Raises
         ------
         ValueError
-            A threshold, policy or limit out of range.
+            A threshold, policy or limit out of range; sketches of more documents than one.
+        RecipeMismatch
+            The sketch has another recipe.
 
         Notes
         -----
@@ -433,7 +437,12 @@ class Collection:
         in phase three of `cluster`. Documents that propose no pairs there are not found: those without a sample, versions
         by `one_per`, and those with fewer than `min_shingles` shingles.
         """
-        return self._find(self._sketcher.sketch(text), threshold, policy, limit)
+        if not isinstance(text, Sketches):
+            return self._find(self._sketcher.sketch(text), threshold, policy, limit)
+        self.recipe.check(text.recipe)
+        if len(text) != 1:
+            raise ValueError(f"a query is of one document, got {len(text)} sketches: give sketches[i : i + 1]")
+        return self._find(text, threshold, policy, limit)
 
     def resembling(
         self, ident: Any, threshold: float | None = None, policy: Policy = "resemblance", limit: int | None = None

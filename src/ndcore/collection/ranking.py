@@ -97,13 +97,15 @@ class Ranking(Frozen):
         Raises
         ------
         IndexError, TypeError
-            There is no such document.
+            There is no such document, or the fingerprints have lines for positions, as of a `ScanossWinnower`.
 
         Notes
         -----
         O(n log n) for n fingerprints. At each end of a common run up to ``window`` − 1 tokens may be in no block. A
         fingerprint that repeats in a document is found where it was selected.
         """
+        if "width" not in self.sketches.recipe["shingling"]:
+            raise TypeError("blocks are of tokens, and these fingerprints have lines: compare their values and positions")
         sides = []
         for name, at in (("a", a), ("b", b)):
             position = checked_int(name, at, 0, len(self.sketches) - 1)

@@ -10,6 +10,9 @@ void nd_minhash_coefficients(uint64_t seed, size_t k, uint64_t *key, uint64_t *a
 /* z[i] ← fmix64((f[i] ⊕ key) + plus), which is π(f[i]) with plus = 0; z does not overlap f. */
 void nd_minhash_mix(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z);
 
+/* z[i] ← f[i], in place of nd_minhash_mix: for hashes of other tools, which are not permuted. z does not overlap f. */
+void nd_minhash_copy(const uint64_t *f, size_t n, uint64_t key, uint64_t plus, uint64_t *z);
+
 /* Permutation minima (Broder 2000, section 2): minima[i] ← min(minima[i], min over f of h_i(π(f))).
  * 32 bits: h_i(z) = a_i·(z >> 32) + b_i mod 2^32. 64 bits: a_i·z + b_i mod 2^64. Begin with all ones. */
 typedef struct { size_t k; uint64_t key; const uint32_t *a, *b; uint32_t *minima; } nd_minima32;
@@ -18,6 +21,12 @@ typedef struct { size_t k; uint64_t key; const uint64_t *a, *b; uint64_t *minima
 /* O(n·k). `to` is an nd_minima32 or an nd_minima64; n may be 0. */
 void nd_minima32_take(void *to, const uint64_t *f, size_t n);
 void nd_minima64_take(void *to, const uint64_t *f, size_t n);
+
+/* Minima of the hashes f as datasketch computes them (DESIGN.md section 3). affine32: of fmix32 of the low halves, `to` is an
+ * nd_minima32. legacy: (a_i·f + b_i mod 2^64) mod (2^61 − 1) mod 2^32, `to` is an nd_minima64, minima begin with 2^32 − 1.
+ * Its affine64 is nd_minima64_take with the key 0. */
+void nd_minima_affine32_take(void *to, const uint64_t *f, size_t n);
+void nd_minima_legacy_take(void *to, const uint64_t *f, size_t n);
 
 /* The bottom sketch MIN_s (Broder 1997, sections 3 and 4.1): the `size` smallest distinct π(f) >> shift, size >= 1. members:
  * size words, the result; early: 3·early_size words, where early_size > size, or no document has more fingerprints. How it

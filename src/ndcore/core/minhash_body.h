@@ -9,10 +9,17 @@
  *
  *     ND_NAME, ND_ATTR      name and attributes of the function
  *     ND_LANES              permutations at a time
- *     ND_UINT, ND_INT       the type of a hash, unsigned and signed; they stay defined. */
+ *     ND_UINT, ND_INT       the type of a hash, unsigned and signed; they stay defined
+ *     ND_FOLD(y)            what becomes of a[j]·x[i] + b[j], below the sign bit; none: it stays as it is. */
 static ND_ATTR void ND_NAME(const ND_UINT *x, size_t n, const ND_UINT *a, const ND_UINT *b, size_t k, ND_UINT *out)
 {
+#ifdef ND_FOLD
+    const ND_UINT flip = 0;
+#else
+#define ND_FOLD(y) (y)
+#define ND_WHOLE
     const ND_UINT flip = (ND_UINT)1 << (8 * sizeof(ND_UINT) - 1);
+#endif
     const size_t lanes = nd_min(k, ND_LANES);
     for (size_t done = 0; done < k; done += ND_LANES) {
         const size_t j = nd_min(done, k - lanes);
@@ -33,7 +40,7 @@ static ND_ATTR void ND_NAME(const ND_UINT *x, size_t n, const ND_UINT *a, const 
             }
         for (size_t i = 0; i < n; i++)
             for (size_t l = 0; l < ND_LANES; l++) {
-                const ND_INT h = (ND_INT)(factor[l] * x[i] + offset[l]);
+                const ND_INT h = (ND_INT)ND_FOLD(factor[l] * x[i] + offset[l]);
                 minimum[l] = h < minimum[l] ? h : minimum[l];
             }
         if (lanes == ND_LANES)
@@ -44,6 +51,10 @@ static ND_ATTR void ND_NAME(const ND_UINT *x, size_t n, const ND_UINT *a, const 
                 out[l] = (ND_UINT)minimum[l] ^ flip;
     }
 }
+#ifdef ND_WHOLE
+#undef ND_WHOLE
+#undef ND_FOLD
+#endif
 #undef ND_NAME
 #undef ND_ATTR
 #undef ND_LANES

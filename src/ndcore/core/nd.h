@@ -195,6 +195,14 @@ static inline uint64_t nd_fmix64(uint64_t z)
     return z ^ (z >> 33);
 }
 
+/* The finaliser of MurmurHash3 for 32-bit words. */
+static inline uint32_t nd_fmix32(uint32_t z)
+{
+    z = (z ^ (z >> 16)) * UINT32_C(0x85EBCA6B);
+    z = (z ^ (z >> 13)) * UINT32_C(0xC2B2AE35);
+    return z ^ (z >> 16);
+}
+
 /* SplitMix64 (Steele, Lea, Flood 2014): advances *state and returns the next output. */
 static inline uint64_t nd_splitmix64(uint64_t *state)
 {

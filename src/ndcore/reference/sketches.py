@@ -311,9 +311,9 @@ def natural_log(x: float) -> float:
 
     x = m·2^e with √½ <= m < √2, and log(m) = 2·artanh(s), s = (m - 1)/(m + 1), as a sum of the odd powers up to s^21.
     """
-    [bits] = struct.unpack("<Q", struct.pack("<d", x))
+    bits: int = struct.unpack("<Q", struct.pack("<d", x))[0]
     e = ((bits + 0x3FF0000000000000 - 0x3FE6A09E667F3BCD) >> 52) - 1023
-    [m] = struct.unpack("<d", struct.pack("<Q", bits - (e << 52)))
+    m: float = struct.unpack("<d", struct.pack("<Q", bits - (e << 52)))[0]
     s = (m - 1.0) / (m + 1.0)
     square = s * s
     series = 1.0 / 21.0

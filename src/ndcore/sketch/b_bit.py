@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Ints
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces
 from ndcore.recipe import Recipe
@@ -34,7 +34,6 @@ class BBitSketches(Sketches):
         As in `Sketches`.
     """
 
-    @property
     def _chance(self) -> float:
         return float(2.0 ** -self.recipe["kept"])
 
@@ -43,7 +42,7 @@ class BBitSketches(Sketches):
 
         def work(start: int) -> None:
             part = slice(start, start + PIECE)
-            different = self.values[a[part]] ^ theirs.values[b[part]]
+            different: AnyArray = self.values[a[part]] ^ theirs.values[b[part]]
             for shift in FOLDS[kept]:
                 different |= different >> shift
             out[part, 0] = fields - ONES[different & LOWEST[kept]].sum(axis=1, dtype=np.int64)
@@ -118,7 +117,7 @@ def b_bit(sk: Sketches, kept: int = 1) -> BBitSketches:
 def _reduce(minima: AnyArray, kept: int) -> NDArray[np.uint8]:
     """Return the highest `kept` bits of a hash of each minimum and its place, packed into bytes, lowest first."""
     with np.errstate(over="ignore"):
-        z = minima.astype(np.uint64) + np.arange(1, minima.shape[1] + 1, dtype=np.uint64) * GAMMA
+        z: UInts = minima.astype(np.uint64) + np.arange(1, minima.shape[1] + 1, dtype=np.uint64) * GAMMA
         for factor in (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)):
             z = (z ^ (z >> np.uint64(33))) * factor
     fields = (z >> np.uint64(64 - kept)).astype(np.uint8)  # the last step of fmix64 changes low bits only

@@ -33,10 +33,24 @@ PARAMETERS = {
     "b-bit": ("num_perm", "bits", "of", "kept"),
 }  # of recipes of each kind
 ROWS = ("minhash", "weighted", "b-bit", "buckets", "imatch")  # kinds with equally many values for each document
+OTHER_TOOLS = {
+    "minhash": ("datasketch-affine32", "datasketch-affine64", "datasketch-legacy"),
+    "simhash": ("simhash-1e0ng", "simhash-seomoz"), "winnow": ("scanoss",),
+}  # methods of recipes of each kind whose values another tool computes too
 # of files of each kind of recipe; all others 0
 REVISIONS = {"winnow": 1, "buckets": 2, "imatch": 2, "weighted": 2, "b-bit": 2}
-NEWEST = max(REVISIONS.values())
+NEWEST = OF_OTHER_TOOLS = 2  # revision of files with values of other tools
 PIECE = 1 << 20  # values checked at a time
+
+
+def is_of_other_tool(recipe: Recipe) -> bool:
+    """Tell whether a recipe is of values that another tool computes too."""
+    return "method" in recipe and recipe["method"] in OTHER_TOOLS.get(recipe["kind"], ())
+
+
+def revision_of(recipe: Recipe) -> int:
+    """Return the revision of files of sketches with this recipe."""
+    return OF_OTHER_TOOLS if is_of_other_tool(recipe) else REVISIONS.get(recipe["kind"], 0)
 
 
 def recipe_header(recipe: Recipe) -> dict[str, Any]:
@@ -73,7 +87,9 @@ def unpack_arrays(header: Mapping[str, Any], arrays: Arrays, verify: bool) -> tu
     recipe = recipe_of(header)
     arrays = {**arrays, "values": _unpack_values(recipe, arrays["values"])}
     _check_arrays(recipe, arrays)
-    if verify and recipe["kind"] == "winnow":
+    if verify and recipe["kind"] == "winnow" and is_of_other_tool(recipe):
+        _check_lines(arrays["values"], arrays["positions"], arrays["offsets"])
+    elif verify and recipe["kind"] == "winnow":
         _check_positions(recipe["window"], arrays["positions"], arrays["offsets"])
     elif verify:
         check_values(recipe, arrays["values"], arrays.get("offsets"), arrays.get("moduli"))
@@ -150,6 +166,16 @@ def _check_positions(window: int, positions: Ints, offsets: Ints) -> None:
             raise ValueError(f"the positions of a document do not ascend by 1 to {window}")
 
 
+def _check_lines(values: UInts, lines: Ints, offsets: Ints) -> None:
+    """Raise ValueError where lines of a document do not ascend from 1, or a fingerprint has over 32 bits. O(values)."""
+    begins = np.zeros(len(lines), np.bool_)
+    begins[offsets[:-1][np.diff(offsets) > 0]] = True
+    if (lines < 1).any() or ((np.diff(lines, prepend=0) < 0) & ~begins).any():
+        raise ValueError("the lines of a document do not ascend from 1")
+    if values.max(initial=0) >> np.uint64(32):
+        raise ValueError(f"fingerprints of SCANOSS have 32 bits, got {values.max():#x}")
+
+
 def _check_parameters(recipe: Recipe) -> None:
     for name in ("kind", "seed", *PARAMETERS.get(recipe["kind"], ()), "shingling"):
         if name not in recipe:
@@ -162,7 +188,9 @@ def _check_parameters(recipe: Recipe) -> None:
         raise ValueError("the recipe has no shingling")
     if recipe["kind"] == "b-bit" and recipe["kept"] not in (1, 2, 4, 8):
         raise ValueError(f"the recipe's kept is {recipe['kept']!r}")
-    if recipe["kind"] == "minhash" and recipe["method"] not in ("permutations", "fast"):
+    kind = recipe["of"] if recipe["kind"] == "b-bit" else recipe["kind"]
+    methods = (("permutations", "fast") if kind == "minhash" else ()) + OTHER_TOOLS.get(kind, ())
+    if "method" in recipe and recipe["method"] not in methods:
         raise ValueError(f"the recipe's method is {recipe['method']!r}")
 
 

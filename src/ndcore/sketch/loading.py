@@ -8,10 +8,13 @@ from ndcore._types import AnyPath
 from ndcore.recipe import Recipe
 from ndcore.sketch.b_bit import BBitSketches
 from ndcore.sketch.bottom import BottomSketcher
-from ndcore.sketch.file_format import NEWEST, unpack_arrays
+from ndcore.sketch.datasketch import DatasketchHasher
+from ndcore.sketch.file_format import NEWEST, is_of_other_tool, unpack_arrays
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.mod import ModSketcher
+from ndcore.sketch.scanoss import ScanossWinnower
 from ndcore.sketch.simhash import SimHasher, Simhashes
+from ndcore.sketch.simhash_packages import PackageSimHasher
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import KIND, Sketches
 from ndcore.sketch.term_lists import BucketSketcher, TermSignatures
@@ -65,6 +68,10 @@ def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
 def sketcher_of(recipe: Recipe) -> Sketcher:
     """Make the sketcher of a recipe. ValueError where a recipe alone does not determine one."""
     kind = recipe["kind"]
+    if is_of_other_tool(recipe) and kind == "minhash":
+        return DatasketchHasher.from_recipe(recipe)
+    if is_of_other_tool(recipe):
+        return PackageSimHasher.from_recipe(recipe) if kind == "simhash" else ScanossWinnower.from_recipe(recipe)
     if kind == "minhash":
         return MinHasher.from_recipe(recipe)
     if kind == "simhash":

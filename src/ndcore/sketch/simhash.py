@@ -214,13 +214,7 @@ class SimHasher(Sketcher):
         ) -> Simhashes: ...
 
     def _gather(self, done: Sequence[Any]) -> Simhashes:
-        return self._simhashes(done, self.recipe)
-
-    def _simhashes(self, sinks: Sequence[Any], recipe: Recipe) -> Simhashes:
-        """Join the simhashes of all pieces."""
-        flags, weights = b"".join([sink.flags for sink in sinks]), b"".join([sink.weights for sink in sinks])
-        counted = b"".join([sink.counted for sink in sinks]) if self.weights == "distinct" else None
-        return Simhashes.trusted(end_to_end([sink.rows for sink in sinks]), recipe, (_fields, flags, weights, counted))
+        return gather_simhashes(done, self.recipe)
 
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike, weights: ArrayLike | None = None) -> Simhashes:
         """Sketch given multisets: fingerprints by this sketcher's shingling, or hashes of other features.
@@ -251,26 +245,40 @@ class SimHasher(Sketcher):
         if weights is None:
             sink = self._sink(len(ends) - 1)
             sink.take_sets(hashes, ends)
-            return self._simhashes([sink], self.recipe)
+            return self._gather([sink])
         if self.weights is not None:
             raise ValueError("the sketcher has weights of its own; give an array of weights to SimHasher(weights=None)")
-        units = as_units(weights)
-        if len(units) != len(hashes):
-            raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
-        weighted = WeightedSums(len(ends) - 1, self._table, self._permutations)
-        weighted.take_weighted_sets(hashes, ends, units)
-        return self._simhashes([weighted], self._recipe(weights="array"))
+        sums = sum_weighted_sets(hashes, ends, weights, self._permutations)
+        return gather_simhashes([sums], self._recipe(weights="array"))
+
+
+def gather_simhashes(sinks: Sequence[Any], recipe: Recipe) -> Simhashes:
+    """Join the simhashes of all pieces."""
+    flags, weights = b"".join([sink.flags for sink in sinks]), b"".join([sink.weights for sink in sinks])
+    counted = b"".join([sink.counted for sink in sinks]) if isinstance(sinks[0], DistinctSums) else None
+    return Simhashes.trusted(end_to_end([sink.rows for sink in sinks]), recipe, (_fields, flags, weights, counted))
+
+
+def sum_weighted_sets(values: ArrayLike, offsets: ArrayLike, weights: ArrayLike, permutations: Permutations) -> WeightedSums:
+    """Sum given multisets with a weight for each value. TypeError or ValueError as of `SimHasher.sketch_hashes`."""
+    hashes, ends = checked_sets(values, offsets)
+    units = as_units(weights)
+    if len(units) != len(hashes):
+        raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
+    sums = WeightedSums(len(ends) - 1, NO_WEIGHTS.table(0), permutations)
+    sums.take_weighted_sets(hashes, ends, units)
+    return sums
 
 
 def _fields(flags: bytes, weights: bytes, counted: bytes | None) -> Fields:
     """Return the fields of `Sketches.trusted`; counted: int64, the numbers of shingles, if they were counted."""
     has_shingles, valid = np.frombuffer(flags, np.bool_), np.frombuffer(weights, np.bool_)
     if counted is None:
-        return valid, ~has_shingles, partial(_skip_sizes, has_shingles)
+        return valid, ~has_shingles, partial(skip_sizes, has_shingles)
     return valid, np.ones(len(valid), np.bool_), np.frombuffer(counted, np.int64).astype(np.float64)
 
 
-def _skip_sizes(has_shingles: Bools) -> Floats:
+def skip_sizes(has_shingles: Bools) -> Floats:
     """Return sizes that were not counted: nan, and 0 without shingles."""
     return np.where(has_shingles, np.nan, 0.0)
 

@@ -18,7 +18,7 @@ from ndcore.recipe import Recipe
 from ndcore.sketch.arrow_table import arrow_table
 from ndcore.sketch.cardinality import sample_sizes, signature_sizes
 from ndcore.sketch.comparison import Comparison, Method, Positions, Quantity, positions_among
-from ndcore.sketch.file_format import FIELDS, REVISIONS, pack_arrays, recipe_header, refuse_unnamed
+from ndcore.sketch.file_format import FIELDS, pack_arrays, recipe_header, refuse_unnamed, revision_of
 from ndcore.storage import container
 
 KIND = "sketches"
@@ -65,7 +65,6 @@ class Sketches:
     moduli: UInts | None = None
     positions: Ints | None = None
     _compared: type[Comparison] = Comparison  # what `compare` makes
-    _chance: float = 0.0  # `Comparison.chance`
     _sizes: Floats | Callable[[], Floats]
 
     def __init__(
@@ -259,7 +258,7 @@ class Sketches:
         return self._compared(
             common, total, in_a, self.sizes[rows], theirs.sizes[columns], self.sizes_exact[rows],
             theirs.sizes_exact[columns], self._whole(rows) & theirs._whole(columns),
-            self.valid[rows] & theirs.valid[columns], self.offsets is None, self._chance,
+            self.valid[rows] & theirs.valid[columns], self.offsets is None, self._chance(),
         )
 
     def count_common(self, theirs: Sketches, a: Ints, b: Ints, out: Ints, threads: int | None = None) -> None:
@@ -284,6 +283,10 @@ class Sketches:
             deque(map_pieces(work, range(0, len(a), PIECE), threads), maxlen=0)
         else:
             work(0)
+
+    def _chance(self) -> float:
+        """Return `Comparison.chance`."""
+        return 0.0
 
     @property
     def _most(self) -> int:
@@ -376,8 +379,7 @@ class Sketches:
         """
         refuse_unnamed("unit", self.recipe["shingling"]["unit"])
         arrays = pack_arrays(self.recipe, {name: getattr(self, name) for name in FIELDS})
-        revision = REVISIONS.get(self.recipe["kind"], 0)
-        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable, revision=revision)
+        container.write(path, KIND, recipe_header(self.recipe), arrays, durable=durable, revision=revision_of(self.recipe))
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table: id (where there are), sketch, size, size_exact, valid, modulus (of adaptive mod sketches).
