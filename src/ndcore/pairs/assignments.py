@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import AnyArray, Bools, Floats, Ints
-from ndcore.alignment.rows import elided, visible
 from ndcore.checks import imported
-from ndcore.human import counted
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.readonly import Frozen
 from ndcore.sketch.arrow_table import as_column
-
-LISTED = 5  # clusters in a notebook
-LONG = 60  # characters of an id there
 
 
 class Assignments(Frozen):
@@ -90,24 +86,19 @@ class Assignments(Frozen):
         return {"id": ids, "label": columns.pop("label"), "representative": named, **columns}
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: documents by class, and the largest clusters."""
+        """Return what a notebook shows: the number of documents by class, and the largest clusters."""
         names, numbers = np.unique(self.classes, return_counts=True)
-        rows = "".join(f"<tr><td>{visible(str(name))}</td><td>{number:,}</td></tr>"
-                       for name, number in sorted(zip(names, numbers.tolist(), strict=True), key=lambda row: -row[1]))
-        total = len(np.unique(self.labels[~self.mask]))
-        listed = "".join(f"<tr><td>{self._name(label)}</td><td>{len(duplicates):,}</td></tr>"
-                         for label, duplicates in largest_clusters(self.labels, LISTED))
-        clusters = (f"<table><caption>{'The largest of ' if total > LISTED else ''}{counted(total, 'cluster')}"
-                    f"</caption><tr><th>representative</th><th>duplicates</th></tr>{listed}</table>") if listed else ""
-        return (f"<table><caption>{counted(len(self.labels), 'document')}</caption><tr><th>class</th><th>documents</th></tr>"
-                f"{rows}</table>{clusters}")
+        classes = sorted(zip(names.tolist(), numbers.tolist(), strict=True), key=lambda row: (-row[1], row[0]))
+        clusters = ((self._name(label), len(others)) for label, others in largest_clusters(self.labels, ROWS))
+        return show_result(
+            repr(self), NotebookTable("Documents", ("class", "documents"), classes),
+            NotebookTable("Largest clusters", ("representative", "duplicates"), clusters, len(self.representatives)))
 
-    def _name(self, position: int) -> str:
-        """Name a document in HTML: its id where there is one, cut where it is long."""
+    def _name(self, position: int) -> Any:
+        """Name a document: its id where there is one, else its position."""
         if position >= len(self.labels):
             return f"document {position - len(self.labels)} of against"
-        head, middle, tail = elided(str(position if self.ids is None else self.ids[position]), LONG)
-        return visible(f"{head}{'…' if middle else ''}{tail}")
+        return position if self.ids is None else self.ids[position]
 
 
 def sizes_of(labels: Ints) -> Ints:

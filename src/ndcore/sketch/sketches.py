@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ndcore._sets import equal_items, overlaps
 from ndcore._types import AnyArray, AnyPath, Bools, Floats, Ints, UInts
 from ndcore.checks import checked_int
+from ndcore.notebook import NotebookTable, fact_table, show_result
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
@@ -24,6 +25,8 @@ from ndcore.storage import container
 KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread
+SHOWN = 3  # values of a sketch in a notebook
+SHOWN_PARAMETERS = frozenset(("num_perm", "bits", "method", "size", "modulus", "window", "unit", "width"))  # no secret ones
 UNLIMITED = 2**63  # values of a sketch that takes all of them
 Fields: TypeAlias = tuple[Bools, Bools, Floats | Callable[[], Floats]]  # valid, sizes_exact, sizes
 
@@ -167,6 +170,16 @@ class Sketches:
 
     def __repr__(self) -> str:
         return f"<{len(self)} {self.recipe['kind']} sketches, recipe {self.recipe.id}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how the sketches were made, and the first values of the first of them."""
+        rows = ((i if self.ids is None else self.ids[i], np.size(row), ", ".join(map(str, np.ravel(row)[:SHOWN].tolist())))
+                for i, row in enumerate(self))
+        values = NotebookTable("Sketches", ("document", "values", "the first of them"), rows, len(self))
+        made = self.recipe.parameters
+        made |= {name: value for name, value in made.pop("shingling", {}).items() if name in ("unit", "width")}
+        facts = ((name, value) for name, value in made.items() if name in SHOWN_PARAMETERS)
+        return show_result(repr(self), fact_table(*facts), values)
 
     def __iter__(self) -> Iterator[AnyArray]:
         return (self._row(i) for i in range(len(self)))

@@ -15,6 +15,7 @@ from ndcore._sets import common
 from ndcore._types import AnyArray, Floats, Ints, Text, UInts
 from ndcore.checks import checked_int, checked_threshold
 from ndcore.filters.design import FilterDesign
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.sketch.minhash import MinHasher
 from ndcore.store.columns import Bitmap
 from ndcore.store.evidence import BITMAPS, FEW, leave_near
@@ -123,6 +124,12 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<Index: {len(self)} texts, threshold {self.threshold:g}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first keys, with the number of their distinct shingles."""
+        with self._lock:
+            rows = [(key, len(self._sets[number])) for key, number in islice(self._numbers.items(), ROWS)]
+        return show_result(repr(self), NotebookTable("Texts", ("key", "shingles"), rows, len(self)))
 
     def add(self, key: Hashable, text: Text) -> None:
         """Add a text.
