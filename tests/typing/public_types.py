@@ -121,6 +121,16 @@ def collections(progress: Progress) -> None:
     nd.cluster(TEXTS, method="minima")  # type: ignore[arg-type]
 
 
+def texts_in_memory() -> None:
+    """An index of texts finds texts by their keys, and is saved."""
+    index = nd.Index(0.8)
+    index.add_many([("a", "a rose"), (2, b"is a rose")])
+    assert_type(index.query("a rose", limit=3), list[nd.SimilarText])
+    assert_type(index.query_many(TEXTS), list[list[nd.SimilarText]])
+    index.save("texts.ndt")
+    assert_type(nd.Index.load(Path("texts.ndt")), nd.Index)
+
+
 def hamming() -> None:
     """Searches of fingerprints give arrays under names."""
     index = nd.HammingIndex([1, 2, 3], compress=True)
