@@ -1,6 +1,6 @@
-"""Show results in notebooks: a line of what they are, and tables with their first rows, as HTML.
+"""Show results and progress in notebooks: a line of what they are, and tables with their first rows, as HTML.
 
-The tables have neither colours nor sizes of their own, so they look as the page around them does, light or dark.
+It has neither colours nor sizes of its own, so it looks as the page around it does, light or dark.
 """
 
 from __future__ import annotations
@@ -68,6 +68,16 @@ def show_result(line: str, *tables: NotebookTable) -> str:
 def fact_table(*facts: tuple[str, Any]) -> NotebookTable:
     """Make a table of names and values."""
     return NotebookTable("", ("what", "value"), facts)
+
+
+def show_progress(text: str, done: int, total: int | None) -> str:
+    """Render the progress of a job for a notebook: a bar where the total is known, and the text.
+
+    >>> show_progress("reading: 1 of 4", 1, 4)
+    '<div><progress value="1" max="4"></progress> reading: 1 of 4</div>'
+    """
+    bar = f'<progress value="{int(done)}" max="{int(total)}"></progress> ' if total else ""
+    return f"<div>{bar}{_escape(text, LINE)}</div>"
 
 
 def _show_table(table: NotebookTable) -> str:

@@ -93,7 +93,8 @@ def test_the_result():
     assert (len(found), found.threshold, found.drop) == (5, 0.9, "resembling")
     assert (found.kept.dtype, found.labels.dtype, found.score.dtype) == (np.int64, np.int64, np.float64)
     assert repr(found) == "<Collapsed list of 5 texts at 0.9: 2 kept>"
-    assert "Collapsed list of 5 texts at 0.9: 2 kept<" in found._repr_html_() and "<td>0</td><td>2</td>" in found._repr_html_()
+    shown = found._repr_html_()
+    assert "Collapsed list of 5 texts at 0.9: 2 kept<" in shown and "<td>0</td><td>2</td>" in shown
     for same in (found, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
         assert same.folded == found.folded
         for array in (same.kept, same.labels, same.score):

@@ -3,10 +3,10 @@
     python tests/fuzz/fuzz_files.py [--kind sketches ...] [--iterations 2000] [--seed 1] [--first 0] [--jobs 2]
 
 Kinds: sketches (.nds), index (.ndh), texts (.ndt), weights (.ndw), collection (one file of a finished collection),
-unfinished (one file of a collection whose making was interrupted, and goes on), store (records of its log), repeats-work (one file of the work
-directory of a search for repeated passages that was interrupted, and goes on). A tenth of the mutants are damaged as they
-are; the others get right checksums, as in a file that somebody forged, so that the fault reaches what lies behind them.
-Every method is called. A mutant that takes more than a minute of CPU ends its process, as a crash does.
+unfinished (one file of a collection whose making was interrupted, and goes on), store (records of its log), repeats-work
+(one file of the work directory of a search for repeated passages that was interrupted, and goes on). A tenth of the mutants
+are damaged as they are; the others get right checksums, as in a file that somebody forged, so that the fault reaches what
+lies behind them. Every method is called. A mutant that takes more than a minute of CPU ends its process, as a crash does.
 
 Mutant i depends on the seed and on i. They are made in processes of their own, so that a crash names its iteration:
 `--kind KIND --seed SEED --first I --iterations 1` makes that one again.
