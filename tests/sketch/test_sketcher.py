@@ -70,6 +70,13 @@ def test_what_is_not_tokens_is_refused(wrong: Any, error: type[Exception], messa
         nd.MinHasher(4).sketch_tokens(wrong)
 
 
+@pytest.mark.parametrize("document", [["a", "b"], ("a",), {"a"}])
+def test_tokens_in_place_of_a_text_are_refused_with_what_to_call(document: Any) -> None:
+    for call in (lambda: nd.MinHasher(4).sketch(document), lambda: nd.MinHasher(4).sketch_many(["a", document])):
+        with pytest.raises(TypeError, match=r"document [01] is .*; texts are str or bytes; sketch_tokens of"):
+            call()
+
+
 def test_short_documents_are_refused_by_their_position() -> None:
     strict = nd.MinHasher(4, shingling=nd.Shingling(width=2, short="error"))
     many = [["a", "b"]] * shingling.TOKENISED

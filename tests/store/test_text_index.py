@@ -113,6 +113,14 @@ def test_items_that_are_not_accepted(item, message):
     assert len(index) == 0
 
 
+def test_a_dict_of_texts_is_refused_with_what_to_give():
+    index = nd.Index()
+    with pytest.raises(TypeError, match=r"items is a dict; give the pairs of it: items\.items\(\)"):
+        index.add_many({"a": "text"})
+    index.add_many({"a": "text"}.items())
+    assert list(index) == ["a"]
+
+
 def test_arguments_that_are_not_accepted():
     with pytest.raises(ValueError, match="threshold"):
         nd.Index(1.5)

@@ -262,7 +262,7 @@ class Sketches:
         for name, positions in (("a", a), ("b", b)):
             if isinstance(positions, Sketches):
                 raise TypeError(f"{name} is Sketches; it must be positions of documents. Other sketches are `other`: "
-                                "x.compare(other=y), x.compare(0, other=y)")
+                                "x.compare(other=y), x.compare(0, other=y); x.resemblance(y) compares two of one document")
         theirs = self if other is None else other
         self.recipe.check(theirs.recipe)
         rows, columns = positions_among(a, len(self)), positions_among(b, len(theirs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
@@ -172,6 +172,8 @@ class Index:
         -----
         O(length) for each text, in an index of any size. Texts are sketched 256 at a time, without the GIL.
         """
+        if isinstance(items, Mapping):
+            raise TypeError(f"items is a {type(items).__name__}; give the pairs of it: items.items()")
         coming = iter(items)
         while piece := list(islice(coming, AT_ONCE)):
             for item in piece:
