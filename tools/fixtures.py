@@ -175,6 +175,16 @@ def write_indexes(folder: Path) -> None:
     nd.HammingIndex(np.array(COMPRESSED, np.uint64), None, DISTANCE, bits=40, compress=True).save(folder / "compressed.ndh")
 
 
+def write_texts(folder: Path) -> None:
+    """Write an index of texts with keys that are str, of which one was removed, and one with keys that are int."""
+    named, numbered = nd.Index(THRESHOLD, shingling=SHINGLING), nd.Index(THRESHOLD, shingling=SHINGLING, seed=7)
+    named.add_many(TEXTS.items())
+    named.remove(GONE)
+    numbered.add_many(enumerate(TEXTS.values()))
+    named.save(folder / "named.ndt")
+    numbered.save(folder / "numbered.ndt")
+
+
 def build(place: Path, **more: Any) -> nd.Collection:
     """Build the collection of the fixtures, or go on with it."""
     return nd.Collection.build(place, list(TEXTS.values()), list(TEXTS), threshold=THRESHOLD, threads=1,
@@ -220,6 +230,7 @@ FORMATS: tuple[tuple[str, int, Callable[[Path], None]], ...] = (  # name, the nu
     ("sketches", 2, write_signed_and_others),
     ("weights", 0, write_weights),
     ("hamming", 0, write_indexes),
+    ("texts", 0, write_texts),
     ("collection", COLLECTION.format, write_collections),
     ("store", STORE, write_stores),
 )
@@ -260,6 +271,17 @@ def hamming_answers() -> dict[str, Any]:
                 for asked in stored[::9]]
 
     return {"plain": within(PLAIN, lambda row: f"é{row}", REMOVED), "compressed": within(COMPRESSED, lambda row: row)}
+
+
+def text_answers(shingles: list[list[int]]) -> dict[str, Any]:
+    """Compare a few texts with all, those that stay in the index; the most similar first, then in their order."""
+    names = list(TEXTS)
+    found = {}
+    for asked in QUERIES:
+        scores = [(name, resemblance.resemblance(set(shingles[names.index(asked)]), set(each)))
+                  for name, each in zip(names, shingles, strict=True) if each and name != GONE]
+        found[asked] = sorted(([name, score] for name, score in scores if score >= THRESHOLD), key=lambda row: -row[1])
+    return found
 
 
 def collection_answers(shingles: list[list[int]]) -> dict[str, Any]:
@@ -305,7 +327,7 @@ def answers() -> str:
     found = {
         "about": "What the files beside this one answer. Written by tools/fixtures.py from ndcore.reference.",
         "texts": TEXTS, "width": SHINGLING.width, "sketches": sketch_answers(shingles), "weights": weight_answers(shingles),
-        "hamming": hamming_answers(), "collection": collection_answers(shingles),
+        "hamming": hamming_answers(), "texts-by-name": text_answers(shingles), "collection": collection_answers(shingles),
         "store": store_answers(),
     }
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

@@ -1,8 +1,75 @@
 """Find near-duplicate documents.
 
-MinHash signatures, other sketches, LSH filters, exact Jaccard similarity (resemblance) and clusters as Broder (1997,
-2000) and Broder et al. (1997) define them; simhash and its search as Manku et al. (2007) define them. `near_duplicates`
-does the main job; its parts are public.
+`near_duplicates` does the main job: MinHash signatures and LSH propose pairs, exact Jaccard similarity (resemblance, Broder
+1997) decides. ``help(ndcore.NAME)`` has the parameters, errors, costs and examples of a name below. ``nd`` is ndcore.
+
+Every day
+    nd.near_duplicates(texts).kept          positions of the texts to keep; .clusters() has the copies
+    nd.jaccard(a, b)                        exact similarity of two texts; nd.containment(a, b): the share of a that b has
+    nd.passages(a, b)                       the passages that two texts share, and what is in one alone
+    nd.collapse(results)                    a ranked list, each near-duplicate folded under a result above it
+    nd.Index(0.8)                           texts in memory: add, query, remove at any time
+    nd.Store.open(path)                     pages on disk, each decided as it comes; for crawlers
+    nd.cluster(texts)                       clusters of a whole collection by its sketches; on disk: nd.Collection
+    nd.repeats(texts, 50)                   passages of 50 tokens or more that a collection repeats
+    nd.contamination(items, texts, 13)      test questions in training data
+    nd.MinHasher(128).sketch_many(texts)    signatures: .compare(), .union(), .save(path)
+    nd.load(path)                           sketches that were saved
+    nd.SimHasher().sketch_many(texts)       fingerprints for nd.HammingIndex, a search within a few bits
+
+What a text is: Shingling (units, width, stop words), POLYNOMIAL, lex and LexedProgram (programs).
+
+Results
+    NearDuplicates, Collapsed               of near_duplicates and collapse
+    Passages, Passage                       of passages
+    Clustering                              of cluster, and of a Collection
+    Ranking                                 of rank_pairs: pairs and groups of copied work
+    Repeats                                 of repeats
+    Contamination, FieldContamination       of contamination, and of field_contamination: question and answer by themselves
+    SimilarText                             of Index.query
+    Comparison                              of Sketches.compare: estimates with intervals
+    Matches, Pairs                          of Hamming searches
+    Verdict, Version                        of a Store
+
+Sketches
+    MinHasher, BottomSketcher, ModSketcher  signatures, bottom-k sketches, mod sketches of sets
+    Winnower, SimHasher                     fingerprints with their places; 64 bits for weighted features, weights: Idf
+    Sketches, Simhashes, Winnowed           what they make; meta_sketches makes sketches of sketches
+    Recipe, RecipeMismatch, CorruptFile     how sketches were made; sketches that do not fit together; damaged files
+    greedy_clusters                         clusters around representative sketches
+    resemblance                             another name of jaccard
+    sample_size, probability_within         the size of a sketch for an error, and the reverse
+    fingerprint_bits, fingerprint_error, expected_distinct, expected_spurious
+                                            what collisions of fingerprints change
+
+Filters (LSH bands and rows)
+    design_filter, FilterDesign, ALTAVISTA  groups and their sizes for a threshold
+    pass_probability                        of a pair, by its resemblance
+    features, super_features                values whose equality proposes a pair
+    super_shingles, super_shingle_probability
+
+Hamming distance
+    HammingIndex, plan_tables, TablePlan    search within k bits; which tables it takes
+    hamming_pairs, hamming_join, hamming_distances
+
+Stores and services
+    StoreClient, ServiceClient, AsyncServiceClient, ShardedStore
+                                            one store from other processes, over HTTP, in shards
+    Resampled                               samples drawn anew, against copies made to escape
+
+Settings and machine
+    load_settings                           settings that `ndcore judge` or a file has, as keywords
+    variants, using                         which variant of each kernel runs here
+    Rabin, is_irreducible, random_irreducible, get_include
+                                            fingerprints of bytes; the C headers
+
+Modules
+    ndcore.plots, ndcore.stemming, ndcore.progress, ndcore.judge, ndcore.spark, ndcore.crawl.scrapy
+                                            pictures, stems, bars, people's judgements, Spark, Scrapy
+    ndcore.chains, ndcore.clustering        names of clusters
+    ndcore.reportpage, ndcore.nearreport, ndcore.clusterreport
+                                            reports as pages of HTML
+    ndcore.reference                        the definitions in plain Python
 """
 
 import functools
@@ -73,8 +140,12 @@ def __getattr__(name: str) -> object:
     """Import a public name, or make `__all__`, when it is first used."""
     homes = {} if name.startswith("_") and name != "__all__" else _homes()
     if name == "__all__":
-        value: object = sorted([*(public for public, home in homes.items() if home != "."), "get_include"])
-    elif name not in homes:
+        if sys._getframe(1).f_code.co_filename.endswith("pydoc.py"):
+            # Without `__all__`, `help(ndcore)` is the map above; with it, pydoc would print every class of it, 7,000 lines.
+            raise AttributeError("pydoc shows the docstring in place of __all__", name=name, obj=sys.modules[__name__])
+        return sorted([*(public for public, home in homes.items() if home != "."), "get_include"])
+    value: object
+    if name not in homes:
         meant = f"; did you mean ndcore.{_SOUGHT[name]}?" if name in _SOUGHT else ""
         raise AttributeError(f"module 'ndcore' has no attribute {name!r}{meant}", name=name, obj=sys.modules[__name__])
     elif homes[name] == ".":

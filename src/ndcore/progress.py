@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TextIO, TypeAlias
 
 from ndcore.human import human_bytes
+from ndcore.notebook import show_progress
 
 __all__ = ["Bytes", "Progress", "by_position", "reporting", "resolve"]
 
@@ -35,8 +36,9 @@ def resolve(progress: bool | Progress | None) -> Progress:
     Parameters
     ----------
     progress : bool, callable or None
-        None or False: nothing is reported. True: a bar on standard error, drawn by `rich` if it is installed, otherwise
-        as one rewritten line; nothing if standard error is not a terminal. A callable is returned as it is.
+        None or False: nothing is reported. True: a bar, in a notebook below its cell, otherwise on standard error, drawn
+        by `rich` if it is installed, otherwise as one rewritten line; nothing if standard error is not a terminal. A
+        callable is returned as it is, such as one that updates a bar of `tqdm`.
 
     Raises
     ------
@@ -51,6 +53,8 @@ def resolve(progress: bool | Progress | None) -> Progress:
     if progress is None or progress is False:
         return _silent
     if progress is True:
+        if (display := _find_display()) is not None:
+            return _NotebookBar(display)
         if not _is_terminal(sys.stderr):
             return _silent
         return _RichBar(sys.stderr) if importlib.util.find_spec("rich") else _Line(sys.stderr)
@@ -103,6 +107,19 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
         return False
+
+
+def _find_display() -> Callable[..., Any] | None:
+    """Return the function that shows an object in the notebook that runs this code; None outside of notebooks.
+
+    Jupyter and all that speak its protocol run a kernel of IPython, which is loaded then.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is None:  # a terminal
+        return None
+    display: Callable[..., Any] = importlib.import_module("IPython.display").display
+    return display
 
 
 class _Bar:
@@ -220,3 +237,39 @@ class _RichBar(_Bar):
     def _end(self) -> None:
         self._bar.stop()
         self._bar = None
+
+
+class _NotebookBar(_Bar):
+    """A bar below the cell of a notebook: one display, which is updated."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        super().__init__()
+        self._display = display
+        self._handle: Any = None
+
+    def _begin(self, stage: str) -> None:
+        self._handle = None
+
+    def _draw(self, stage: str, done: int, total: int | None) -> None:
+        text = f"{stage}: {_progressed(done, total, time.monotonic() - self._begun)}"
+        shown = _DrawnBar(text, done, total)
+        if self._handle is None:
+            self._handle = self._display(shown, display_id=True)
+        else:
+            self._handle.update(shown)
+
+    def _end(self) -> None:
+        self._handle = None
+
+
+class _DrawnBar:
+    """A bar as it is at one moment."""
+
+    def __init__(self, text: str, done: int, total: int | None) -> None:
+        self._text, self._done, self._total = text, done, total
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return show_progress(self._text, self._done, self._total)

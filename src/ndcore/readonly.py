@@ -11,6 +11,7 @@ import numpy as np
 
 from ndcore._types import AnyArray
 from ndcore.human import counted
+from ndcore.notebook import NotebookTable, show_result
 
 SHOWN = 3  # rows in a repr
 BLOCK = 1 << 14  # rows that become Python objects at a time
@@ -101,6 +102,11 @@ class NamedColumns(tuple[Any, ...]):
         rows = [f"({', '.join(_short(value) for value in row)})" for row in islice(self.rows(), SHOWN)]
         more = ["…"] if len(self) > SHOWN else []
         return f"<{type(self).__name__}: {number} of ({names}){': ' if rows else ''}{', '.join(rows + more)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first rows."""
+        return show_result(f"{type(self).__name__}: {counted(len(self), 'row')}",
+                           NotebookTable("", list(self._arrays()), self.rows(), len(self)))
 
 
 def _short(value: Any) -> str:

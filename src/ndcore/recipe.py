@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ndcore.notebook import NotebookTable, show_result
+
 Value: TypeAlias = "bool | int | float | str | Mapping[str, Value] | None"
 
 MAX_DEPTH = 16
@@ -98,6 +100,10 @@ class Recipe:
 
     def __repr__(self) -> str:
         return f"Recipe({self._parameters!r})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the parameters."""
+        return show_result(f"Recipe {self.id}", NotebookTable("", ("parameter", "value"), _flatten(self._parameters)))
 
     def __reduce__(self) -> tuple[type[Recipe], tuple[dict[str, Any]]]:
         return type(self), (self.parameters,)
@@ -195,6 +201,15 @@ def _plain(value: Any, path: str, depth: int) -> Any:
 
 def _copy(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: _copy(value) if isinstance(value, dict) else value for name, value in parameters.items()}
+
+
+def _flatten(parameters: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted name and the value of each parameter."""
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{path}{name}.")
+        else:
+            yield path + name, value
 
 
 def _with_decimals(value: Any) -> Any:

@@ -93,7 +93,8 @@ def test_the_result():
     assert (len(found), found.threshold, found.drop) == (5, 0.9, "resembling")
     assert (found.kept.dtype, found.labels.dtype, found.score.dtype) == (np.int64, np.int64, np.float64)
     assert repr(found) == "<Collapsed list of 5 texts at 0.9: 2 kept>"
-    assert "5 texts, 2 kept<" in found._repr_html_() and "<td>0</td><td>2</td>" in found._repr_html_()
+    shown = found._repr_html_()
+    assert "Collapsed list of 5 texts at 0.9: 2 kept<" in shown and "<td>0</td><td>2</td>" in shown
     for same in (found, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
         assert same.folded == found.folded
         for array in (same.kept, same.labels, same.score):
@@ -103,7 +104,7 @@ def test_the_result():
 
 def test_a_long_list_in_a_notebook():
     found = nd.collapse([f"text {i}" for i in range(30)])
-    assert "30 kept, the first 10<" in found._repr_html_()
+    assert "Kept texts: the first 10 of 30<" in found._repr_html_()
     assert found._repr_html_().count("<tr>") == 11
 
 

@@ -87,13 +87,12 @@ def test_notebooks_get_a_table_of_escaped_names():
     result = nd.near_duplicates([TEN, TEN, "other"], ids=ids)
     shown = result._repr_html_()
     assert "<script" not in shown and "&lt;script&gt;" in shown and "<td>identical</td><td>1</td>" in shown
-    assert "1 cluster<" in shown
     hidden = nd.near_duplicates([TEN, TEN], ids=ids[2:] * 2)._repr_html_()
-    assert "\u202e" not in hidden and "U+202E" in hidden and "x" * 60 not in hidden
+    assert "\u202e" not in hidden and "\\u202e" in hidden and "x" * 60 not in hidden
     against = nd.near_duplicates([TEN], against=["other", TEN])._repr_html_()
     assert "document 1 of against" in against
-    many = nd.near_duplicates([f"{i} {i}" for i in range(7)] * 2)._repr_html_()
-    assert "The largest of 7 clusters" in many and many.count("</td><td>1</td>") == 5
+    many = nd.near_duplicates([f"{i} {i}" for i in range(17)] * 2)._repr_html_()
+    assert "Largest clusters: the first 10 of 17" in many and many.count("</td><td>1</td>") == 10
 
 
 def test_every_dropped_document_is_among_the_pairs():

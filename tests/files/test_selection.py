@@ -140,6 +140,7 @@ def written(tmp_path):
     learn = ("--learn", place / "w.ndw")
     assert run("sketch", tmp_path / "in", "-o", tmp_path / "h.nds", "--kind", "simhash", *learn, "-q") == 0
     assert run("hamming", "build", tmp_path / "h.nds", "-o", place / "h.ndh", "-q") == 0
+    nd.Index().save(place / "t.ndt", durable=False)
     texts_below(place, "c.txt")
     return place
 
@@ -149,7 +150,7 @@ def test_what_ndcore_wrote_is_passed_over_in_directories(written, tmp_path):
     assert [source.label for source in found.sources] == ["c.txt"]
     assert [(item.path[len(str(written)) :], item.kind) for item in found.ignored] == [
         ("/c.ndc", "collection of ndcore"), ("/h.ndh", "file of ndcore"), ("/out", "output of ndcore"),
-        ("/s.nds", "file of ndcore"), ("/w.ndw", "file of ndcore")]
+        ("/s.nds", "file of ndcore"), ("/t.ndt", "file of ndcore"), ("/w.ndw", "file of ndcore")]
     other = tmp_path / "postman"
     other.mkdir()
     (other / "collection.json").write_text('{"info": {"name": "no collection of ours"}}')
@@ -158,7 +159,7 @@ def test_what_ndcore_wrote_is_passed_over_in_directories(written, tmp_path):
 
 def test_what_ndcore_wrote_is_refused_by_name(written, tmp_path, capsys):
     said = {"c.ndc": "is a collection of ndcore cluster", "out": "is an output of ndcore; its documents are",
-            "h.ndh": "is an index of fingerprints", "w.ndw": "holds weights"}
+            "h.ndh": "is an index of fingerprints", "t.ndt": "is an index of texts in Python", "w.ndw": "holds weights"}
     for name, words in said.items():
         path = written / name
         commands = [

@@ -2,13 +2,13 @@
 
     python tests/fuzz/fuzz_files.py [--kind sketches ...] [--iterations 2000] [--seed 1] [--first 0] [--jobs 2]
 
-Kinds: sketches (.nds), index (.ndh), weights (.ndw), collection (one file of a finished collection), unfinished (one file of
-a collection whose making was interrupted, and goes on), store (records of its log), repeats-work (one file of the work
-directory of a search for repeated passages that was interrupted, and goes on). A tenth of their mutants are damaged as they
-are; the others get right checksums, as in a file that somebody forged, so that the fault reaches what lies behind them.
-Every method is called. Two more kinds have no checksums (`input_kinds.py`): documents (files of every input format) and
-parsers (messages, manifests, maps, tokens, settings, bodies of requests and other small formats). A mutant that takes more
-than a minute of CPU ends its process, as a crash does.
+Kinds: sketches (.nds), index (.ndh), texts (.ndt), weights (.ndw), collection (one file of a finished collection),
+unfinished (one file of a collection whose making was interrupted, and goes on), store (records of its log), repeats-work
+(one file of the work directory of a search for repeated passages that was interrupted, and goes on). A tenth of their
+mutants are damaged as they are; the others get right checksums, as in a file that somebody forged, so that the fault
+reaches what lies behind them. Every method is called. Two more kinds have no checksums (`input_kinds.py`): documents (files
+of every input format) and parsers (messages, manifests, maps, tokens, settings, bodies of requests and other small
+formats). A mutant that takes more than a minute of CPU ends its process, as a crash does.
 
 Mutant i depends on the seed and on i. They are made in processes of their own, so that a crash names its iteration:
 `--kind KIND --seed SEED --first I --iterations 1` makes that one again.
@@ -25,6 +25,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -215,6 +216,39 @@ def use_weights(seed: Path, folder: Path, rng: random.Random) -> None:
         hasher.sketch_many(TEXTS)
         idf.save(folder / "again.ndw")
         nd.Idf.load(folder / "again.ndw")
+
+
+# ---- indexes of texts
+
+
+def text_seeds(folder: Path) -> None:
+    for number, shingling in enumerate((nd.Shingling(), nd.Shingling(width=1), nd.Shingling(unit="char", width=3))):
+        index = nd.Index(0.2 + 0.3 * number, shingling=shingling)
+        index.add_many((f"key {i}" if number else i, text) for i, text in enumerate(TEXTS))
+        index.save(folder / f"{number}.ndt")
+    nd.Index().save(folder / "none.ndt")
+
+
+def use_texts(seed: Path, folder: Path, rng: random.Random) -> None:
+    path = folder / "mutant.ndt"
+    path.write_bytes(mutant(seed.read_bytes(), rng))
+    with refusing(str(path)):
+        try:
+            index = nd.Index.load(path)
+        except nd.CorruptFile:
+            raise
+        except ValueError as error:  # another kind of file, a shingling that has to be given, or another than the recipe's
+            assert re.search("give a file of|is a function: pass shingling|cannot combine", str(error)), error
+            return
+        for found in index.query_many(TEXTS, limit=rng.choice([None, 1])):
+            assert all(each.key in index for each in found)
+        assert len(repr(index)) < 200 and len(index._repr_html_()) < 5000
+        index.add("another key", TEXTS[0])
+        index.remove("another key")
+        for key in rng.sample(list(index), min(len(index), 3)):
+            index.remove(key)
+        index.save(folder / "again.ndt")
+        assert list(nd.Index.load(folder / "again.ndt")) == list(index)
 
 
 # ---- indexes
@@ -653,6 +687,7 @@ def use_repeats(seed: Path, folder: Path, rng: random.Random) -> None:
 
 KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path, Path, random.Random], None]]] = {
     "sketches": (sketch_seeds, use_sketches), "index": (index_seeds, use_index), "weights": (weight_seeds, use_weights),
+    "texts": (text_seeds, use_texts),
     "collection": (collection_seeds, use_collection), "unfinished": (unfinished_seeds, use_unfinished),
     "store": (store_seeds, use_store), "repeats-work": (repeats_seeds, use_repeats),
     "documents": (document_seeds, partial(use_documents, refuse=Refused)),
@@ -662,7 +697,8 @@ KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path, Path, random.Rand
 
 def check_seeds(folder: Path) -> None:
     """The fuzzer and the format agree, or every mutant would be refused for its checksum."""
-    for path in [path for path in folder.rglob("*") if path.suffix in (".nds", ".ndh", ".ndw", ".ndc") and path.is_file()]:
+    suffixes = (".nds", ".ndh", ".ndt", ".ndw", ".ndc")
+    for path in [path for path in folder.rglob("*") if path.suffix in suffixes and path.is_file()]:
         data = path.read_bytes()
         assert closed(*opened(data), revision=revision_of(data)) == data, path
 

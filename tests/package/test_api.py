@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import pkgutil
+import pydoc
 import re
 import shutil
 import signal
@@ -222,6 +223,42 @@ def test_the_stub_lists_the_public_names():
     assert all(isinstance(getattr(nd, name), types.ModuleType) == (name in modules) for name in listed)
     with pytest.raises(AttributeError, match="module 'ndcore' has no attribute 'nearduplicates'"):
         nd.nearduplicates  # noqa: B018
+
+
+def test_help_is_a_map_of_the_public_names():
+    """`help(ndcore)` has every public name, and prints no class; `__all__` and `dir` are whole for all others."""
+    page = pydoc.plain(pydoc.render_doc(nd))
+    assert len(page.splitlines()) < 200
+    assert "Method resolution order" not in page
+    missing = [name for name in [*nd.__all__, "plots", "spark"] if not re.search(rf"\b{name}\b", nd.__doc__ or "")]
+    assert missing == ["__version__"]
+    assert "CLASSES" in pydoc.plain(pydoc.render_doc(nd.judge))  # which has few names
+    assert {"Index", "near_duplicates"} <= set(nd.__all__) & set(dir(nd))
+    given: dict[str, object] = {}
+    exec("from ndcore import *", given)
+    assert set(nd.__all__) <= set(given)
+
+
+def test_help_names_nothing_else():
+    """Each name of a class or function in the map is public: none stays when its name is gone."""
+    listed = nd.__doc__.partition("Results\n")[2].partition("Modules\n")[0]
+    rows = re.findall(r"^    (\S.*?)(?:  |$)", listed, re.M)
+    names = {name for row in rows for name in row.split(", ")}
+    assert len(names) > 50 and names <= set(nd.__all__)
+
+
+def test_everyday_calls_of_help_run(tmp_path):
+    """What the map calls an everyday call is one."""
+    calls = re.findall(r"^    (nd\..*?)  ", nd.__doc__.partition("Every day\n")[2].partition("\n\n")[0], re.M)
+    texts = ["a rose is a rose is a rose is a rose", "a rose is a rose is a rose is a rose", "something else entirely"]
+    nd.MinHasher(4).sketch_many(texts).save(tmp_path / "sketches.nds")
+    for call in calls:
+        path = tmp_path / ("sketches.nds" if "load" in call else "store")
+        made = eval(call, {"nd": nd, "texts": texts, "items": texts, "results": texts, "a": texts[0], "b": texts[1],
+                           "path": path})
+        if isinstance(made, nd.Store):
+            made.close()
+    assert len(calls) == 12
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -24,7 +24,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 ANSWERS = json.loads((FIXTURES / "answers.json").read_text("utf-8"))
 TEXTS: dict[str, str] = ANSWERS["texts"]
 NAMES = list(TEXTS)
-FORMATS = ("collection", "hamming", "sketches", "store", "weights")
+FORMATS = ("collection", "hamming", "sketches", "store", "texts", "weights")
 SPARK = "spark-collection"  # whose tables Spark writes; tests/spark/test_collection.py reads it
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
@@ -68,7 +68,7 @@ def test_what_is_written_has_the_bytes_of_the_newest_fixtures():
     assert tool.differences(FIXTURES, write=False) == []
 
 
-@pytest.mark.parametrize("name", ["hamming", "sketches", "weights"])
+@pytest.mark.parametrize("name", ["hamming", "sketches", "texts", "weights"])
 def test_a_folder_has_the_revision_of_its_files(name):
     for folder in folders(name):
         assert {peek(path).revision for path in folder.iterdir()} == {int(folder.name.rpartition("-")[2])}
@@ -82,7 +82,7 @@ def test_a_folder_has_the_format_of_its_directories(name):
 
 
 def readers() -> dict[str, Any]:
-    return {".nds": nd.load, ".ndh": nd.HammingIndex.open, ".ndw": nd.Idf.load}
+    return {".nds": nd.load, ".ndh": nd.HammingIndex.open, ".ndt": nd.Index.load, ".ndw": nd.Idf.load}
 
 
 @pytest.mark.parametrize("numbers, message", [
@@ -92,7 +92,7 @@ def readers() -> dict[str, Any]:
 @pytest.mark.parametrize("path", [folder / name for folder, name in (
     (FIXTURES / "sketches-0", "minhash.nds"), (FIXTURES / "sketches-1", "winnow.nds"),
     (newest("sketches"), "buckets.nds"),
-    (newest("hamming"), "plain.ndh"), (newest("weights"), "weights.ndw"))],
+    (newest("hamming"), "plain.ndh"), (newest("texts"), "named.ndt"), (newest("weights"), "weights.ndw"))],
     ids=lambda path: path.name)
 def test_newer_files_are_refused_by_name(tmp_path, path, numbers, message):
     copy = tmp_path / path.name
@@ -166,6 +166,16 @@ def test_indexes(path):
         ids, distances = index.query(int(asked["fingerprint"], 16))
         found = sorted(zip(ids.tolist(), distances.tolist(), strict=True))
         assert found == sorted(map(tuple, asked["found"]))
+
+
+@each("texts")
+def test_indexes_of_texts(path):
+    index = nd.Index.load(path)
+    names = {name: name if path.stem == "named" else i for i, name in enumerate(TEXTS)}
+    assert list(index) == [key for name, key in names.items() if path.stem == "numbered" or name != "short"]
+    for asked, expected in ANSWERS["texts-by-name"].items():
+        assert [(found.key, found.resemblance) for found in index.query(TEXTS[asked])] == [
+            (names[name], score) for name, score in expected]
 
 
 @each("collection", "finished")
@@ -258,6 +268,6 @@ def test_newer_stores_and_newer_logs_are_refused_by_name(tmp_path):
 
 
 def test_every_single_file_begins_with_the_magic():
-    for suffix in ("nds", "ndh", "ndw", "ndc"):
+    for suffix in ("nds", "ndh", "ndt", "ndw", "ndc"):
         files = list(FIXTURES.rglob(f"*.{suffix}"))
         assert files and all(file.read_bytes().startswith(MAGIC) for file in files)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import ndcore as nd
 from ndcore import progress
 from ndcore.progress import Bytes, by_position, reporting, resolve
 
@@ -20,7 +21,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     stream = Terminal()
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))  # pytest replaces sys.stderr itself
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream, modules={}))  # pytest replaces sys.stderr itself
     return stream
 
 
@@ -179,3 +180,63 @@ def test_a_callable_gets_bytes_as_numbers():
     report("writing", 1, None)
     assert calls == [("sketching", 3, 9), ("sketching", 1, 5), ("writing", 1, None)]
     assert by_position(resolve(None), "sketching", lambda: 1 / 0) is resolve(None)  # nobody asks where nobody listens
+
+
+class Display:
+    """What a notebook shows below a cell: an entry for each display, which updates replace."""
+
+    def __init__(self):
+        self.shown, self.draws = [], 0
+
+    def __call__(self, bar, *, display_id):
+        assert display_id is True
+        self.shown.append(bar)
+        self.draws += 1
+        return SimpleNamespace(update=self._updater(len(self.shown) - 1))
+
+    def _updater(self, place):
+        def update(bar):
+            self.shown[place] = bar
+            self.draws += 1
+
+        return update
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Run in a kernel of IPython, whose standard error is not a terminal."""
+    display = Display()
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    display.shell = shell
+    return display
+
+
+def test_a_bar_in_a_notebook(notebook, clock):
+    with reporting(True) as report:
+        report("reading <b>", 0, None)
+        report("reading <b>", 5, None)
+        report("pairing", 0, 4)
+        clock[0] += 0.2
+        report("pairing", 2, 4)
+        clock[0] += 0.01
+        report("pairing", 3, 4)  # too soon to be drawn
+        drawn = notebook.draws
+        report("pairing", 4, 4)
+    assert (drawn, notebook.draws) == (4, 5)  # a display for each stage
+    assert [repr(bar) for bar in notebook.shown] == ["reading <b>: 5", "pairing: 4 of 4 (100%)"]
+    assert [bar._repr_html_() for bar in notebook.shown] == [
+        "<div>reading &lt;b&gt;: 5</div>",
+        '<div><progress value="4" max="4"></progress> pairing: 4 of 4 (100%)</div>']
+
+
+def test_a_job_shows_its_progress_in_a_notebook(notebook):
+    nd.MinHasher(4).sketch_many(["a", "b", "c"], progress=True)
+    assert [repr(bar) for bar in notebook.shown] == ["sketching: 3 of 3 (100%)"]
+
+
+def test_ipython_in_a_terminal_has_no_display(notebook, capsys):
+    notebook.shell.kernel = None
+    resolve(True)("sketch", 1, 2)
+    assert notebook.shown == [] and capsys.readouterr() == ("", "")

@@ -23,7 +23,7 @@ FLOORS = (
      "crawl", "judge", "serve", "spark"),
     ("cli",),
 )
-GROUND = {"_version", "checks", "choices", "human", "parallel", "progress", "readonly", "recipe"}
+GROUND = {"_version", "checks", "choices", "human", "notebook", "parallel", "progress", "readonly", "recipe"}
 REFERENCE = {"cli.bench"}  # modules that may import the reference: nothing else of the package depends on it
 
 

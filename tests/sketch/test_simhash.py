@@ -393,3 +393,15 @@ def test_reference_refuses():
         reference.simhash([1, 2], [1.0])
     with pytest.raises(ValueError, match="weights is 'equal'"):
         reference.simhash([1, 2], "equal")
+
+
+def test_the_distance_of_simhashes_made_apart():
+    sketcher, texts = nd.SimHasher(), ["a rose is a rose", "a rose is a rose is a rose and more", ""]
+    together = sketcher.sketch_many(texts)
+    one, other, nothing = map(sketcher.sketch, texts)
+    assert one.distance(other) == together.distance(0, 1) == (int(together[0]) ^ int(together[1])).bit_count()
+    assert math.isnan(one.distance(nothing))
+    with pytest.raises(ValueError, match="here are 3 documents and there 1 document"):
+        together.distance(one)
+    with pytest.raises(nd.RecipeMismatch, match="seed is 1 here and 2 there"):
+        one.distance(nd.SimHasher(seed=2).sketch("a"))

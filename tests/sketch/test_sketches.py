@@ -195,6 +195,52 @@ def test_union_is_the_sketch_of_the_union(a, b, size, bits):
             np.testing.assert_allclose(union.sizes, expected.sizes, rtol=1e-12)
 
 
+@given(st.lists(hash_sets, max_size=6), st.integers(1, 30), st.integers(0, 6))
+def test_union_of_many_is_the_sketch_of_the_union(sets, size, cut):
+    """Of documents here by position, of all here, and of sketches made apart; also of none."""
+    everything = [value for each in sets for value in each]
+    for sketcher in (nd.MinHasher(size), nd.BottomSketcher(size), nd.ModSketcher(3), nd.ModSketcher("adaptive")):
+        found = of_sets(sketcher, *sets)
+        unions = [found.union(), found[:cut].union(found[cut:]), found[:0].union(found, found)]
+        if sets:
+            unions += [found.union(*range(len(found))), found[:1].union(*(found[i : i + 1] for i in range(1, len(found))))]
+        for union in unions:
+            assert len(union) == 1 and union.valid.tolist() == [bool(everything)]
+            check_same(union, unions[0])
+        if sketcher != nd.ModSketcher("adaptive"):
+            np.testing.assert_array_equal(unions[0].values, of_sets(sketcher, everything).values)
+
+
+def test_sketches_made_apart_are_compared_and_united_in_one_call():
+    sketcher, texts = nd.BottomSketcher(200), ["a b c d e f", "a b c d e f g h", ""]
+    together = sketcher.sketch_many(texts)
+    one, other, nothing = map(sketcher.sketch, texts)
+    assert one.resemblance(other) == together.resemblance(0, 1) == 2 / 4
+    assert (one.containment(other), other.containment(one)) == (1.0, 0.5)
+    assert one.interval(other) == together.interval(0, 1)
+    assert math.isnan(one.resemblance(nothing))
+    check_same(one.union(other), sketcher.sketch(texts[1]))
+
+
+def test_what_cannot_be_compared_or_united_is_refused():
+    found, one = nd.MinHasher(4).sketch_many(["a", "b"]), nd.MinHasher(4).sketch("a")
+    with pytest.raises(ValueError, match=r"here are 2 documents and there 1 document: x.compare\(other=y\) compares all"):
+        found.resemblance(one)
+    with pytest.raises(TypeError, match="give the positions of two documents, or other Sketches"):
+        found.resemblance(0)
+    with pytest.raises(TypeError, match="j is 0; there is none beside other Sketches"):
+        one.containment(one, 0)
+    for call in (one.resemblance, one.interval, one.union):
+        with pytest.raises(nd.RecipeMismatch, match="num_perm is 4 here and 5 there"):
+            call(nd.MinHasher(5).sketch("a"))
+    with pytest.raises(TypeError, match="positions of documents here, or other Sketches; 0 is among Sketches"):
+        found.union(one, 0)
+    with pytest.raises(TypeError, match=r"a position is 0\.5 of type float"):
+        found.union(0, 0.5)
+    with pytest.raises(ValueError, match="by method='fast' is not known"):
+        nd.MinHasher(4, method="fast").sketch("a").union()
+
+
 def test_no_certainty_from_unions_that_were_cut():
     """Unite 16 known elements twice in sketches of 10: the sizes are exact, the resemblance is not."""
     found = of_sets(nd.BottomSketcher(10), range(8), range(8, 16), range(16, 24))

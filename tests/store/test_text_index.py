@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import itertools
+import pickle
 import random
 import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ndcore as nd
 from ndcore.reference.resemblance import containment, resemblance
 from ndcore.reference.shingling import shingles, tokens
+from ndcore.storage import container
 from ndcore.store import text_index
 
 WORDS = [f"w{i}" for i in range(200)]
@@ -106,6 +111,14 @@ def test_items_that_are_not_accepted(item, message):
     with pytest.raises(TypeError, match=message):
         index.add_many([("first", "a text"), item])
     assert len(index) == 0
+
+
+def test_a_dict_of_texts_is_refused_with_what_to_give():
+    index = nd.Index()
+    with pytest.raises(TypeError, match=r"items is a dict; give the pairs of it: items\.items\(\)"):
+        index.add_many({"a": "text"})
+    index.add_many({"a": "text"}.items())
+    assert list(index) == ["a"]
 
 
 def test_arguments_that_are_not_accepted():
@@ -218,6 +231,119 @@ def test_keys_that_raise_are_added_together_or_not_at_all(times, monkeypatch):
     assert [index.query(text) != [] for _, text in items] == [True, *[len(index) == 3] * 2]
     index.add("another", "another text with enough words")
     assert [each.key for each in index.query("another text with enough words")] == ["another"]
+
+
+def filled(keys: list[Any], **options: Any) -> nd.Index:
+    """Return an index with texts of which some resemble each other, and one without shingles; one was removed."""
+    rng = random.Random(5)
+    bases = [[rng.choice(WORDS) for _ in range(12)] for _ in range(3)]
+    index = nd.Index(0.4, **options)
+    index.add_many([(key, similar(rng, bases)) for key in keys])
+    index.remove(keys[1])
+    index.add(keys[1], "…")
+    return index
+
+
+def answers(index: nd.Index) -> list[list[nd.SimilarText]]:
+    """Ask an index for texts of the kind that `filled` adds."""
+    rng = random.Random(5)
+    bases = [[rng.choice(WORDS) for _ in range(12)] for _ in range(3)]
+    found = index.query_many([similar(rng, bases) for _ in range(20)])
+    assert sum(map(len, found)) > 20
+    return found
+
+
+@pytest.mark.parametrize("keys", [[f"é{i}\udc80" for i in range(30)], [7 * i - 3 for i in range(30)]])
+@pytest.mark.parametrize("options", [{}, {"shingling": nd.Shingling("char", 5), "seed": 7}, {"filter": SURE}])
+def test_a_saved_index_answers_the_same(tmp_path, keys, options):
+    index = filled(keys, **options)
+    index.save(tmp_path / "texts.ndt", durable=False)
+    for again in (nd.Index.load(tmp_path / "texts.ndt"), pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
+        assert list(again) == list(index) and repr(again) == repr(index)
+        assert answers(again) == answers(index)
+        again.add("new", "a text that is new here")
+        assert [each.key for each in again.query("A text that is new here!")] == ["new"] and "new" not in index
+        for key in ("new", keys[0]):
+            again.remove(key)
+        assert keys[0] not in again
+    again.save(tmp_path / "texts.ndt", durable=False)
+    assert keys[0] not in nd.Index.load(tmp_path / "texts.ndt")
+
+
+def test_an_empty_index_is_saved(tmp_path):
+    nd.Index(0.7).save(tmp_path / "empty.ndt", durable=False)
+    again = nd.Index.load(tmp_path / "empty.ndt")
+    assert (len(again), again.threshold, again.query("text")) == (0, 0.7, [])
+
+
+def test_keys_of_other_types_are_pickled(tmp_path):
+    index = filled([("a", i) for i in range(9)])
+    with pytest.raises(TypeError, match="all str or all integers of 64 bits"):
+        index.save(tmp_path / "texts.ndt")
+    assert list(pickle.loads(pickle.dumps(index))) == list(index)
+    assert not (tmp_path / "texts.ndt").exists()
+
+
+def halves(text: str) -> list[str]:
+    return text.split(";")
+
+
+def test_a_unit_of_ones_own_is_given_again(tmp_path):
+    shingling = nd.Shingling(halves, 1)
+    index = nd.Index(0.5, shingling=shingling)
+    index.add("k", "one;two")
+    index.save(tmp_path / "texts.ndt", durable=False)
+    assert nd.Index.load(tmp_path / "texts.ndt", shingling).query("two;one") == [("k", 1.0, 1.0, 1.0)]
+    with pytest.raises(ValueError, match="is a function: pass shingling="):
+        nd.Index.load(tmp_path / "texts.ndt")
+    with pytest.raises(nd.RecipeMismatch, match=r"shingling\.unit"):
+        nd.Index.load(tmp_path / "texts.ndt", nd.Shingling(width=1))
+    unnamed = nd.Index(shingling=nd.Shingling(lambda text: text.split(), 1))
+    with pytest.raises(ValueError, match="unnamed callable"):
+        unnamed.save(tmp_path / "unnamed.ndt")
+
+
+def forged(path: Path, **changes: Any) -> None:
+    """Change fields of the header, or arrays, of the file of an index; the checksums are right."""
+    header, arrays = container.read(path, text_index.KIND)
+    for name, value in changes.items():
+        (arrays if isinstance(value, np.ndarray) else header)[name] = value
+    container.write(path, text_index.KIND, header, arrays, durable=False)
+
+
+@pytest.mark.parametrize("changes", [
+    {"threshold": "0.8"}, {"threshold": 7.0}, {"groups": 0}, {"groups": 10**9}, {"need": 99}, {"group_size": None},
+    {"recipe_id": "0" * 32}, {"recipe": "{}"}, {"recipe": 7},
+    {"offsets": np.array([0, 9, 3, 9])}, {"offsets": np.array([0, 1])}, {"offsets": np.array([[0, 1]])},
+    {"offsets": np.array([-1, 2, 3, 4])}, {"offsets": np.array([0, 1, 2, 2**62])}, {"offsets": np.zeros(0, np.int64)},
+    {"values": np.zeros(4, np.uint64)}, {"values": np.zeros(4)}, {"values": np.zeros((2, 2), np.uint64)},
+    {"ids": np.array([1, 1, 2])}, {"ids": np.array([1, 2])}, {"ids": np.array([1.0, 2.0, 3.0])},
+])
+def test_forged_files_are_refused(tmp_path, changes):
+    index = nd.Index(0.5, shingling=nd.Shingling(width=2))
+    index.add_many([(1, "a b c"), (2, "d e"), (3, "f g")])
+    index.save(tmp_path / "texts.ndt", durable=False)
+    assert len(nd.Index.load(tmp_path / "texts.ndt")) == 3
+    forged(tmp_path / "texts.ndt", **changes)
+    with pytest.raises(nd.CorruptFile, match="no sound index of texts"):
+        nd.Index.load(tmp_path / "texts.ndt")
+
+
+def test_files_of_another_kind_are_named(tmp_path):
+    nd.MinHasher(4).sketch("a").save(tmp_path / "sketches.nds")
+    with pytest.raises(ValueError, match="give a file of 'texts'"):
+        nd.Index.load(tmp_path / "sketches.nds")
+
+
+def test_many_queries_are_answered_as_one_by_one():
+    index = filled(list(range(30)))
+    texts = ["", "…", *(" ".join(WORDS[i : i + 12]) for i in range(2 * text_index.AT_ONCE))]
+    assert index.query_many(iter(texts), limit=2) == [index.query(text, limit=2) for text in texts]
+    assert index.query_many([]) == []
+    with pytest.raises(TypeError, match="texts is one str; give a list of texts, or use query"):
+        index.query_many("a text")
+    with pytest.raises(TypeError, match="the text is 3"):
+        index.query_many(["a", 3])
 
 
 def test_repr_says_how_many():

@@ -69,6 +69,10 @@ def sketches() -> None:
     assert_type(minima.concat(minima), nd.Sketches)
     assert_type(minima.compare().resemblance, Floats)
     assert_type(minima.resemblance(0, 1), float)
+    assert_type(minima.resemblance(minima), float)
+    assert_type(minima.union(minima, minima), nd.Sketches)
+    assert_type(minima.union(0, 1, 2), nd.Sketches)
+    assert_type(nd.MinHasher().sketch_tokens([["a", b"rose"], {"is"}]), nd.Sketches)
     assert_type(minima.interval(0, 1, method="exact"), tuple[float, float])
     assert_type(minima.compare(0, [1, 2]).interval(), tuple[Floats, Floats])
     assert_type(nd.load("corpus.nds", mmap=True), nd.Sketches)
@@ -121,6 +125,16 @@ def collections(progress: Progress) -> None:
     assert_type(built.extend("web2", TEXTS), nd.Collection)
     assert_type([each.resemblance for each in built.query("a rose", limit=3)], list[float])
     nd.cluster(TEXTS, method="minima")  # type: ignore[arg-type]
+
+
+def texts_in_memory() -> None:
+    """An index of texts finds texts by their keys, and is saved."""
+    index = nd.Index(0.8)
+    index.add_many([("a", "a rose"), (2, b"is a rose")])
+    assert_type(index.query("a rose", limit=3), list[nd.SimilarText])
+    assert_type(index.query_many(TEXTS), list[list[nd.SimilarText]])
+    index.save("texts.ndt")
+    assert_type(nd.Index.load(Path("texts.ndt")), nd.Index)
 
 
 def hamming() -> None:

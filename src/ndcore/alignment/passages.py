@@ -11,6 +11,8 @@ from ndcore._sets import distinct
 from ndcore._types import Ints, Text, UInts
 from ndcore.alignment.offsets import locate_tokens
 from ndcore.alignment.tiling import TilePiece, heaviest_in_order, tile
+from ndcore.human import counted
+from ndcore.notebook import NotebookTable, show_result
 from ndcore.recipe import Recipe
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -57,6 +59,15 @@ class Passages(NamedTuple):
 
     a: list[Passage]
     b: list[Passage]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: where the shared passages are, the longest first."""
+        there = {p.number: p for p in self.b if not p.repeat}
+        shared = sorted((p for p in self.a if p.number and not p.repeat), key=lambda p: p.first - p.last)
+        rows = ((p.number, p.last - p.first, f"{p.start}:{p.end}", f"{there[p.number].start}:{there[p.number].end}")
+                for p in shared)
+        return show_result(f"Passages: {counted(len(shared), 'passage')} in both texts",
+                           NotebookTable("The longest", ("number", "tokens", "a", "b"), rows, len(shared)))
 
 
 def passages(a: Text, b: Text, shingling: Shingling | None = None) -> Passages:

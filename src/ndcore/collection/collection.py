@@ -39,6 +39,7 @@ from ndcore.collection.settings import (
 )
 from ndcore.collection.shelf import Shelf, counted_pairs
 from ndcore.filters.design import FilterDesign
+from ndcore.notebook import show_result
 from ndcore.pairs.chains import Chains
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe
@@ -369,6 +370,10 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection of {len(self)} documents in {self.path}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the clustering."""
+        return f"{show_result(repr(self))}{self.clustering._repr_html_()}"
 
     @property
     def sketches(self) -> Sketches:

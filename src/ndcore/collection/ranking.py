@@ -17,6 +17,7 @@ from ndcore.collection.cluster import PAIR_BYTES, RANGE, ROOM, cut_into_parts
 from ndcore.collection.near_equal import group_nearly_equal
 from ndcore.collection.segments import CommonValues, CountedPairs, Overlaps
 from ndcore.human import counted
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.pairs.scored import Holders
 from ndcore.progress import Progress
 from ndcore.readonly import Frozen
@@ -72,6 +73,15 @@ class Ranking(Frozen):
         groups = len(self.groups)
         grouped = f", {counted(groups, 'group')}" if groups else ""
         return f"<Ranking of {counted(len(self.sketches), 'document')}: {counted(len(self), 'pair')}{grouped}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first pairs."""
+        names = self.sketches.ids or range(len(self.sketches))
+        sides = ([names[i] for i in side[:ROWS].tolist()] for side in (self.pairs.a, self.pairs.b))
+        overlaps = self.pairs.overlaps
+        columns = *sides, *(each[:ROWS].tolist() for each in (overlaps.common, overlaps.a_in_b, overlaps.b_in_a))
+        table = NotebookTable("Pairs", ("a", "b", "in common", "a in b", "b in a"), zip(*columns, strict=True), len(self))
+        return show_result(repr(self), table)
 
     @property
     def groups(self) -> list[Ints]:

@@ -13,6 +13,7 @@ from ndcore._sets import distinct
 from ndcore._types import Bools, Floats, Ints, Text, UInts
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.human import counted
+from ndcore.notebook import NotebookTable, show_result
 from ndcore.pairs.scored import Holders
 from ndcore.readonly import Frozen
 from ndcore.text.digests import digest_rows, first_equal, repeated
@@ -20,7 +21,6 @@ from ndcore.text.inputs import as_texts, digest, original_digest, take
 from ndcore.text.shingling import Shingling, given_shingling
 
 VOLUME = 1 << 20  # pairs, once for each common shingle, that are counted at a time
-LISTED = 10  # texts in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,8 @@ class Collapsed(Frozen):
 
     def _repr_html_(self) -> str:
         """Render for a notebook the first kept texts, each with the number of texts under it."""
-        rows = "".join(f"<tr><td>{position}</td><td>{len(under)}</td></tr>"
-                       for position, under in list(self.folded.items())[:LISTED])
-        more = f", the first {LISTED}" if len(self.kept) > LISTED else ""
-        return (f"<table><caption>{counted(len(self), 'text')}, {len(self.kept)} kept{more}</caption>"
-                f"<tr><th>position</th><th>folded</th></tr>{rows}</table>")
+        rows = ((position, len(under)) for position, under in self.folded.items())
+        return show_result(repr(self), NotebookTable("Kept texts", ("position", "folded"), rows, len(self.kept)))
 
 
 def collapse(

@@ -14,6 +14,7 @@ from ndcore.dedup.documents import Documents
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
+from ndcore.notebook import fact_table, show_result
 from ndcore.pairs.lost import LostRuns
 from ndcore.pairs.representatives import Leaders
 from ndcore.pairs.verification import Verifier
@@ -73,6 +74,17 @@ class Explanation:
         if isinstance(self.design, PrefixFilter):
             return max(self.scores) >= self.threshold
         return self.shared_features >= self.design.need
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the numbers that decided."""
+        facts: list[tuple[str, Any]] = [
+            ("resemblance", self.resemblance), ("threshold", self.threshold),
+            ("estimate from the signatures", self.estimate),
+            ("its interval of 95 %", f"{self.interval[0]:.4f} to {self.interval[1]:.4f}"),
+            ("the filter finds the pair", self.proposed)]
+        if self.apart:
+            facts.append(("kept apart", self.apart))
+        return show_result(f"documents {self.i} and {self.j}: {self.verdict}", fact_table(*facts))
 
     def __str__(self) -> str:
         lines = [f"documents {self.i} and {self.j}: {self.verdict}"]

@@ -16,7 +16,7 @@ from ndcore.store.manifest import begins_store, is_store
 
 COLLECTION, OUTPUT, SEARCH, SKETCHES, STORE = "collection", "output", "search", "sketches", "store"
 NAMES = frozenset((COLLECTION_JOB.file, SUMMARY, STORE_DESCRIPTION, STORE_COPY, REPEATS.file))  # these identify a directory
-_SUFFIXES = (".nds", ".ndc", ".ndh", ".ndw")
+_SUFFIXES = (".nds", ".ndc", ".ndh", ".ndt", ".ndw")
 _WHAT = {
     COLLECTION: "is a collection of ndcore cluster, without texts: ndcore cluster {0} NEW -o COLLECTION adds documents "
     "to it, ndcore query asks it, ndcore dedup NEW --against {0} takes one of signatures; elsewhere name the documents",
@@ -25,6 +25,7 @@ _WHAT = {
     SEARCH: "is what an interrupted ndcore repeats has left, and the same command goes on from there; name the documents",
     SKETCHES: "holds sketches, not documents",
     "hamming": "is an index of fingerprints, not a document: ndcore hamming query {0} asks it",
+    "texts": "is an index of texts in Python, without the texts: ndcore.Index.load opens it; name the documents",
     "idf": "holds weights of shingles, not a document: give them to ndcore sketch by --weights",
 }
 

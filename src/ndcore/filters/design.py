@@ -21,6 +21,7 @@ from ndcore.filters.pass_probability import (
 )
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.priors import Errors, Given, Prior
+from ndcore.notebook import NotebookTable, fact_table, show_result
 from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious, fingerprint_bits
 
@@ -161,6 +162,15 @@ class FilterDesign:
         is the total error of Broder 2000, §4.
         """
         return Prior(prior, self.threshold).errors(self.groups, self.group_size)[self.need - 1]
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the shape, and how pairs pass by their resemblance."""
+        shape = fact_table(("groups (bands)", self.groups), ("group_size (rows)", self.group_size), ("need", self.need),
+                           ("threshold", self.threshold), ("missed at the threshold", self.miss),
+                           ("half pass at", self.half), ("bytes a document", self.bytes_per_document))
+        tenths = [tenth / 10 for tenth in range(1, 11)]
+        rows = [(tenth, float(self.pass_probability(tenth))) for tenth in tenths]
+        return show_result("FilterDesign", shape, NotebookTable("Pairs that pass", ("resemblance", "probability"), rows))
 
     def __str__(self) -> str:
         bands = f"bands={self.groups}, rows={self.group_size}; " if self.need == 1 else ""

@@ -19,6 +19,7 @@ from ndcore.hamming.index_file import StoredIndex, read_index, write_index
 from ndcore.hamming.results import MAX_PAIRS, Matches, Pairs
 from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
+from ndcore.notebook import fact_table, show_result
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen
 from ndcore.recipe import Recipe
@@ -112,6 +113,12 @@ class HammingIndex:
     def __repr__(self) -> str:
         compress = ", compress=True" if self.compress else ""
         return f"HammingIndex({len(self)} fingerprints of {self.bits} bits, max_distance={self.max_distance}{compress})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what is in the index, and its tables."""
+        return show_result(repr(self), fact_table(
+            ("fingerprints", len(self)), ("bits", self.bits), ("max_distance", self.max_distance), ("nbytes", self.nbytes),
+            ("tables", "" if self.tables is None else str(self.tables))))
 
     def __copy__(self) -> HammingIndex:
         """Copy the index. Both share the sorted tables, which are immutable."""

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import AnyArray, Bools, Floats, Ints
-from ndcore.alignment.rows import elided, visible
 from ndcore.checks import imported
-from ndcore.human import counted
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.readonly import Frozen
 from ndcore.sketch.arrow_table import as_column
-
-LISTED = 5  # clusters in a notebook
-LONG = 60  # characters of an id in a notebook
 
 
 class Assignments(Frozen):
@@ -92,22 +88,17 @@ class Assignments(Frozen):
     def _repr_html_(self) -> str:
         """Render for a notebook the documents by class, and the largest clusters."""
         names, numbers = np.unique(self.classes, return_counts=True)
-        rows = "".join(f"<tr><td>{visible(str(name))}</td><td>{number:,}</td></tr>"
-                       for name, number in sorted(zip(names, numbers.tolist(), strict=True), key=lambda row: -row[1]))
-        total = len(np.unique(self.labels[~self.mask]))
-        listed = "".join(f"<tr><td>{self._name(label)}</td><td>{len(duplicates):,}</td></tr>"
-                         for label, duplicates in largest_clusters(self.labels, LISTED))
-        clusters = (f"<table><caption>{'The largest of ' if total > LISTED else ''}{counted(total, 'cluster')}"
-                    f"</caption><tr><th>representative</th><th>duplicates</th></tr>{listed}</table>") if listed else ""
-        return (f"<table><caption>{counted(len(self.labels), 'document')}</caption><tr><th>class</th><th>documents</th></tr>"
-                f"{rows}</table>{clusters}")
+        classes = sorted(zip(names.tolist(), numbers.tolist(), strict=True), key=lambda row: (-row[1], row[0]))
+        clusters = ((self._name(label), len(others)) for label, others in largest_clusters(self.labels, ROWS))
+        return show_result(
+            repr(self), NotebookTable("Documents", ("class", "documents"), classes),
+            NotebookTable("Largest clusters", ("representative", "duplicates"), clusters, len(self.representatives)))
 
-    def _name(self, position: int) -> str:
-        """Name a document in HTML by its id, if there is one, shortened if it is long."""
+    def _name(self, position: int) -> Any:
+        """Return the name of a document: its id if there is one, else its position."""
         if position >= len(self.labels):
             return f"document {position - len(self.labels)} of against"
-        head, middle, tail = elided(str(position if self.ids is None else self.ids[position]), LONG)
-        return visible(f"{head}{'…' if middle else ''}{tail}")
+        return position if self.ids is None else self.ids[position]
 
 
 def sizes_of(labels: Ints) -> Ints:

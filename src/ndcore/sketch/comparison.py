@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import islice
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import Bools, Floats, Ints
+from ndcore.human import counted
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.readonly import Frozen
 from ndcore.stats.binomial import checked_interval, interval
 from ndcore.stats.hypergeometric import estimated_intervals, finite_intervals
@@ -55,6 +58,16 @@ class Comparison(Frozen):
     valid: Bools
     signatures: bool
     chance: float = 0.0
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the estimates of the first pairs, with intervals of 95 %."""
+        arrays = {each.name: getattr(self, each.name).ravel()[:ROWS] for each in fields(self) if each.name != "signatures"}
+        first = replace(self, **arrays)
+        places = [", ".join(map(str, place)) for place in islice(np.ndindex(self.common.shape), ROWS)]
+        columns = places, *(each.tolist() for each in (first.resemblance, *first.interval(), first.containment))
+        table = NotebookTable("", ("position", "resemblance", "from", "to", "containment"), zip(*columns, strict=True),
+                              self.common.size)
+        return show_result(f"Comparison: {counted(self.common.size, 'pair')}, shape {self.common.shape}", table)
 
     @property
     def resemblance(self) -> Floats:

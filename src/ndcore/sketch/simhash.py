@@ -58,10 +58,15 @@ class Simhashes(UnestimatedSketches):
 
         def __iter__(self) -> Iterator[np.uint64]: ...  # type: ignore[override]
 
-    def distance(self, i: int, j: int) -> float:
-        """Count the bits in which documents i and j differ; nan where either is not valid."""
-        a, b = int(self._row(i)), int(self._row(j))
-        return float((a ^ b).bit_count()) if self.valid[i] and self.valid[j] else float("nan")
+    def distance(self, i: int | Sketches, j: int | None = None) -> float:
+        """Count the bits in which documents i and j, or two simhashes, differ: ``a.distance(b)``.
+
+        nan where either is not valid. Arguments as for `Sketches.resemblance`.
+        """
+        first, second, theirs = self._two(i, j)
+        self.recipe.check(theirs.recipe)
+        a, b = int(self._row(first)), int(theirs._row(second))
+        return float((a ^ b).bit_count()) if self.valid[first] and theirs.valid[second] else float("nan")
 
     def save(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
         refuse_unnamed("weights", self.recipe["weights"])

@@ -138,6 +138,38 @@ class Sketcher(ABC):
         """Gather the sketches of all pieces, in order."""
         return self._gather(done or [self.sketch_piece((0, []))])
 
+    def sketch_tokens(self, documents: Iterable[Iterable[Text]]) -> Sketches:
+        """Sketch documents that are tokens already, or sets of strings: of your own tokeniser, baskets, packages, k-mers.
+
+        Parameters
+        ----------
+        documents : iterable of iterables of str or bytes
+            The tokens of each, as in `Shingling.token_fingerprints`: shingled as they are by the width of the shingling,
+            without folding. For sets, give the sketcher ``shingling=Shingling(width=1)``.
+
+        Returns
+        -------
+        Sketches
+            With the values of texts that have these canonical tokens.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `Shingling.token_fingerprints`.
+
+        Notes
+        -----
+        O(length), on one thread, and 8 bytes for each shingle. To add tokens later, unite: ``a.union(b)``.
+
+        Examples
+        --------
+        >>> from ndcore import BottomSketcher
+        >>> baskets = [{"bread", "milk", "tea"}, {"milk", "tea", "honey"}]
+        >>> BottomSketcher(shingling=Shingling(width=1)).sketch_tokens(baskets).resemblance(0, 1)
+        0.5
+        """
+        return self.sketch_hashes(*self.shingling.token_fingerprints(documents))
+
     def sketch_hashes(self, values: ArrayLike, offsets: ArrayLike) -> Sketches:
         """Sketch given sets: fingerprints by this sketcher's shingling, or hashes of other features.
 

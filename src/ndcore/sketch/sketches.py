@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ndcore._sets import equal_items, overlaps
 from ndcore._types import AnyArray, AnyPath, Bools, Floats, Ints, UInts
 from ndcore.checks import checked_int
+from ndcore.human import counted
+from ndcore.notebook import NotebookTable, fact_table, show_result
 from ndcore.parallel import map_pieces
 from ndcore.readonly import frozen, private
 from ndcore.recipe import Recipe
@@ -24,6 +26,8 @@ from ndcore.storage import container
 KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread
+SHOWN = 3  # values of a sketch in a notebook
+SHOWN_PARAMETERS = frozenset(("num_perm", "bits", "method", "size", "modulus", "window", "unit", "width"))  # no secret ones
 UNLIMITED = 2**63  # values of a sketch that takes all of them
 Fields: TypeAlias = tuple[Bools, Bools, Floats | Callable[[], Floats]]  # valid, sizes_exact, sizes
 
@@ -168,13 +172,27 @@ class Sketches:
     def __repr__(self) -> str:
         return f"<{len(self)} {self.recipe['kind']} sketches, recipe {self.recipe.id}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how the sketches were made, and the first values of the first of them."""
+        rows = ((i if self.ids is None else self.ids[i], np.size(row), ", ".join(map(str, np.ravel(row)[:SHOWN].tolist())))
+                for i, row in enumerate(self))
+        values = NotebookTable("Sketches", ("document", "values", "the first of them"), rows, len(self))
+        made = self.recipe.parameters
+        made |= {name: value for name, value in made.pop("shingling", {}).items() if name in ("unit", "width")}
+        facts = ((name, value) for name, value in made.items() if name in SHOWN_PARAMETERS)
+        return show_result(repr(self), fact_table(*facts), values)
+
     def __iter__(self) -> Iterator[AnyArray]:
         return (self._row(i) for i in range(len(self)))
 
-    def _row(self, i: int) -> AnyArray:
+    def _position(self, i: int) -> int:
+        """Return the position of a document, counted from 0. IndexError where there is none."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"document {i} of {len(self)} sketches")
-        i %= len(self)
+        return i % len(self)
+
+    def _row(self, i: int) -> AnyArray:
+        i = self._position(i)
         return self.values[i] if self.offsets is None else self.values[self.offsets[i] : self.offsets[i + 1]]
 
     @overload
@@ -244,7 +262,7 @@ class Sketches:
         for name, positions in (("a", a), ("b", b)):
             if isinstance(positions, Sketches):
                 raise TypeError(f"{name} is Sketches; it must be positions of documents. Other sketches are `other`: "
-                                "x.compare(other=y), x.compare(0, other=y)")
+                                "x.compare(other=y), x.compare(0, other=y); x.resemblance(y) compares two of one document")
         theirs = self if other is None else other
         self.recipe.check(theirs.recipe)
         rows, columns = positions_among(a, len(self)), positions_among(b, len(theirs))
@@ -301,30 +319,52 @@ class Sketches:
         counts = self.offsets[rows + 1] - self.offsets[rows]
         return np.asarray(self.sizes_exact[rows] & (counts == self.sizes[rows]))
 
-    def resemblance(self, i: int, j: int) -> float:
-        """Estimate the resemblance (Jaccard similarity) of documents i and j. `compare` takes many pairs.
+    def resemblance(self, i: int | Sketches, j: int | None = None) -> float:
+        """Estimate the resemblance (Jaccard similarity) of documents i and j, or of two sketches: ``a.resemblance(b)``.
 
         nan where either has no shingles, or where two mod samples are empty (Broder 1997, Theorem 1; Broder 2000, §2).
+        Sketches in place of i have one document, as these do: ValueError otherwise, RecipeMismatch where they were made by
+        another recipe. `compare` takes many pairs.
         """
-        return float(self.compare(i, j).resemblance)
+        return float(self._compare_two(i, j).resemblance)
 
-    def containment(self, i: int, j: int) -> float:
-        """Estimate the containment of document i in document j, as `Comparison.containment` does.
+    def containment(self, i: int | Sketches, j: int | None = None) -> float:
+        """Estimate the containment of document i in j, or of these sketches in others, as `Comparison.containment` does.
 
-        nan where either has no shingles, or where the mod sample of i is empty.
+        nan where either has no shingles, or where the mod sample of the first is empty. Arguments as for `resemblance`.
         """
-        return float(self.compare(i, j).containment)
+        return float(self._compare_two(i, j).containment)
 
     def interval(
-        self, i: int, j: int, confidence: float = 0.95, method: Method = "midp", quantity: Quantity = "resemblance"
+        self, i: int | Sketches, j: int | None = None, confidence: float = 0.95, method: Method = "midp",
+        quantity: Quantity = "resemblance",
     ) -> tuple[float, float]:
-        """Compute a confidence interval of `resemblance`, or of `containment` of i in j, as `Comparison.interval` does.
+        """Compute a confidence interval of `resemblance`, or of `containment`, as `Comparison.interval` does.
 
         The width is 0 where two bottom or mod sketches hold the whole sets. (0, 1) where the samples are empty; (nan, nan)
-        where either document has no shingles.
+        where either document has no shingles. Arguments as for `resemblance`.
         """
-        low, high = self.compare(i, j).interval(confidence, method, quantity)
+        low, high = self._compare_two(i, j).interval(confidence, method, quantity)
         return float(low), float(high)
+
+    def _compare_two(self, i: int | Sketches, j: int | None) -> Comparison:
+        """Compare documents i and j of these sketches, or the one document here with the one of Sketches i."""
+        first, second, theirs = self._two(i, j)
+        return self.compare(first, second, theirs)
+
+    def _two(self, i: int | Sketches, j: int | None) -> tuple[int, int, Sketches]:
+        """Return the positions of two documents, and the sketches of the second."""
+        if not isinstance(i, Sketches):
+            if j is None:
+                raise TypeError("give the positions of two documents, or other Sketches of one document")
+            return i, j, self
+        if j is not None:
+            raise TypeError(f"j is {j!r:.80}; there is none beside other Sketches")
+        if len(self) != 1 or len(i) != 1:
+            here, there = counted(len(self), "document"), counted(len(i), "document")
+            raise ValueError(f"two sketches of one document each are compared; here are {here} and there {there}: "
+                             "x.compare(other=y) compares all of them")
+        return 0, 0, i
 
     def concat(self, other: Sketches) -> Self:
         """Concatenate these sketches and others. RecipeMismatch where the recipes differ."""
@@ -342,28 +382,73 @@ class Sketches:
                 joined[name] = np.concatenate([ours, theirs])
         return type(self)(np.concatenate([self.values, other.values]), self.recipe, **joined)
 
-    def union(self, i: int, j: int) -> Sketches:
-        """Sketch the union of the shingle sets of documents i and j; Sketches of length 1.
+    def union(self, *of: int | Sketches) -> Sketches:
+        """Sketch the union of the shingle sets of several documents; Sketches of length 1.
 
-        Adaptive mod samples are united at the larger modulus. ValueError for signatures by method="fast", whose coordinates
-        do not tell the round that filled them, and for weighted ones, whose samples do not tell their scores.
+        Parameters
+        ----------
+        *of : int or Sketches
+            Positions of documents here; or other Sketches: all of their documents and all here. None: all documents here.
+
+        Returns
+        -------
+        Sketches
+            Equal to the sketch of the united sets. Adaptive mod samples are united at the larger modulus.
+
+        Raises
+        ------
+        TypeError, IndexError
+            Positions and Sketches are mixed, or a position is not one.
+        RecipeMismatch
+            Sketches were made by another recipe.
+        ValueError
+            Signatures by method="fast", whose coordinates do not tell the round that filled them, or weighted signatures,
+            whose samples do not tell their scores.
+
+        Notes
+        -----
+        O(values) for signatures, O(values · log(values)) for samples.
+
+        Examples
+        --------
+        >>> from ndcore import BottomSketcher
+        >>> sketcher = BottomSketcher()
+        >>> day, night = sketcher.sketch("a b c d e f"), sketcher.sketch("c d e f g h")
+        >>> day.resemblance(night), day.union(night).resemblance(day)
+        (0.0, 0.5)
         """
-        i, j = (checked_int("a position", position) for position in (i, j))
-        a, b = self._row(i), self._row(j)
+        positions = [each for each in of if not isinstance(each, Sketches)]
+        others = [each for each in of if isinstance(each, Sketches)]
+        if positions and others:
+            raise TypeError("union takes positions of documents here, or other Sketches; "
+                            f"{positions[0]!r:.80} is among Sketches")
+        for other in others:
+            self.recipe.check(other.recipe)
         if self.recipe["kind"] == "weighted":
             raise ValueError("the union of weighted signatures is not known: their samples do not tell their scores; sketch "
                              "the united documents")
         if self.offsets is None and self.recipe["method"] == "fast":
             raise ValueError("the union of signatures by method='fast' is not known; use method='permutations' for unions")
-        valid = np.array([bool(self.valid[i] or self.valid[j])])
+        if positions:
+            rows = [self._position(checked_int("a position", position)) for position in positions]
+            return self._unite([(self, np.array(rows))])
+        return self._unite([(part, np.arange(len(part))) for part in (self, *others)])
+
+    def _unite(self, parts: Sequence[tuple[Sketches, Ints]]) -> Sketches:
+        """Sketch the union of documents, given as sketches of this recipe and rows of them."""
+        valid = np.array([any(bool(part.valid[rows].any()) for part, rows in parts)])
         if self.offsets is None:
-            values = np.minimum(a, b)[None, :]
+            highest = np.iinfo(self.values.dtype).max
+            least = [part.values[rows].min(axis=0, initial=highest) for part, rows in parts]
+            values = np.minimum.reduce(least)[None, :]
             return Sketches(values, self.recipe, sizes=signature_sizes(values, valid), sizes_exact=~valid, valid=valid)
-        values, moduli = np.union1d(a, b), None
+        values = np.unique(np.concatenate([self.values[:0], *(part._row(i) for part, rows in parts for i in rows.tolist())]))
+        moduli = None
         if self.moduli is not None:
-            moduli = self.moduli[[i, j]].max(keepdims=True)
+            largest = [int(part.moduli[rows].max(initial=1)) for part, rows in parts if part.moduli is not None]
+            moduli = np.array([max(largest)], np.uint64)
             values = values[values % moduli == 0]
-        known = np.array([bool(self._whole(np.array([i, j])).all())])
+        known = np.array([all(bool(part._whole(rows).all()) for part, rows in parts)])
         kept = values[: self.recipe["size"]]
         offsets = np.array([0, len(kept)], np.int64)
         sizes = np.array([float(len(values))]) if known else sample_sizes(kept, offsets, self.recipe, moduli)

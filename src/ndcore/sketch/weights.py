@@ -17,6 +17,7 @@ from ndcore._simhash import WeightTable, count, merge
 from ndcore._types import AnyArray, Floats, Text, UInts
 from ndcore.checks import is_int
 from ndcore.hamming.fingerprints import as_fingerprints
+from ndcore.notebook import fact_table, show_result
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.recipe import Recipe, callable_name
@@ -219,6 +220,11 @@ class Idf:
 
     def __repr__(self) -> str:
         return f"<Idf of {len(self)} features in {self.documents} documents, recipe {self.recipe.id}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the numbers of documents and features."""
+        return show_result(repr(self), fact_table(
+            ("documents", self.documents), ("features", len(self)), ("min_df", self.min_df)))
 
     def __eq__(self, other: object) -> bool:
         return self.recipe == other.recipe if isinstance(other, Idf) else NotImplemented

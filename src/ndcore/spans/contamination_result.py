@@ -12,6 +12,7 @@ from ndcore._grams import Grams
 from ndcore._types import Bools, Floats, Ints, Text
 from ndcore.checks import check_choice
 from ndcore.human import counted
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.readonly import Frozen, NamedColumns
 from ndcore.spans.contamination_reading import Hits, ItemSearch, find_items, unite_ranges
 from ndcore.spans.cuts import cut_corpus, joined
@@ -180,6 +181,15 @@ class Contamination(Frozen):
     def __repr__(self) -> str:
         return (f"<Contamination of {len(self)} items, {int((self.found > 0).sum())} of which have runs of "
                 f"{self.min_tokens} tokens in {self.corpus_documents} documents>")
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the items with the most covered tokens."""
+        total = int(np.count_nonzero(self.covered))
+        most = np.argsort(-self.covered, kind="stable")[: min(ROWS, total)]
+        columns = (most, self.tokens[most], self.covered[most], self.longest[most], self.found[most], self.grams[most])
+        names = ("item", "tokens", "covered", "longest run", "windows found", "of")
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return show_result(repr(self), NotebookTable("Items with the most covered tokens", names, rows, total))
 
     def contaminated(self, rule: RuleName = "any") -> Bools:
         """Tell which items are contaminated, by a rule of the literature.

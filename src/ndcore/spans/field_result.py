@@ -10,6 +10,7 @@ import numpy as np
 
 from ndcore._types import Bools, Floats, Ints
 from ndcore.human import counted
+from ndcore.notebook import NotebookTable, show_result
 from ndcore.readonly import Frozen
 from ndcore.spans.contamination_result import Contamination, RuleName, say_rarity, say_share
 from ndcore.spans.item_fields import ItemParts
@@ -54,6 +55,12 @@ class FieldContamination(Frozen):
     def __repr__(self) -> str:
         counts = ", ".join(f"{int(sum_)} with {name!r}" for name, sum_ in zip(self.fields, self.found().sum(0), strict=True))
         return f"<FieldContamination of {len(self)} items: {counts} in {self.parts.corpus_documents} documents>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was found of each field."""
+        found, covered, tokens = self.found().sum(0).tolist(), self.covered.sum(0).tolist(), self.tokens.sum(0).tolist()
+        rows = zip(self.fields, found, covered, tokens, strict=True)
+        return show_result(repr(self), NotebookTable("Fields", ("field", "items found", "tokens covered", "of"), rows))
 
     def total(self, values: Any) -> Ints:
         """Sum up values of the parts, such as ``parts.covered``, by item and field: int64 (items, fields)."""

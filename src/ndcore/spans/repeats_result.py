@@ -11,6 +11,7 @@ import numpy as np
 
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
+from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.spans.cuts import cut_corpus, find_corpus_spans, joined
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout, RepeatedRanges, merge_ranges
@@ -73,6 +74,14 @@ class Repeats:
     def __repr__(self) -> str:
         return (f"<Repeats of {len(self.sizes)} documents: {self.tokens:,} of {self.total:,} tokens in {len(self):,} rows "
                 f"of {self.min_tokens} tokens or more>")
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first rows, in tokens."""
+        columns = (self.documents, self.starts, self.ends, self.sources, self.source_starts, self.copies)
+        rows = zip(*(column[:ROWS].tolist() for column in columns), strict=True)
+        names = ("document", "start", "end", "source", "source_start", "copies")
+        return show_result(repr(self), NotebookTable("Tokens start to end - 1 of a document are also in its source", names,
+                                                     rows, len(self)))
 
     @property
     def tokens(self) -> int:

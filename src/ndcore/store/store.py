@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, TypeVar
 from ndcore._types import Text
 from ndcore.checks import check_choice
 from ndcore.filters.design import FilterDesign
+from ndcore.notebook import fact_table, show_result
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
@@ -711,6 +712,12 @@ class Store:
     def __repr__(self) -> str:
         held = "closed" if self._directory.closed else f"{self._directory.state.count} documents"
         return f"<Store {os.fspath(self.path)!r}, {held}>"
+
+    def _repr_html_(self) -> str:
+        """Render for a notebook the settings, except the secret ones."""
+        settings = self.settings
+        return show_result(repr(self), fact_table(
+            ("threshold", settings.threshold), ("evidence", settings.evidence), ("scope", settings.scope)))
 
     # ---- internal
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Any, Literal, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from ndcore import _candidates
 from ndcore._candidates import NumberedBitmaps
 from ndcore._sets import common
-from ndcore._types import AnyArray, Floats, Ints, Text, UInts
+from ndcore._types import AnyArray, AnyPath, Arrays, Floats, Ints, Text, UInts
 from ndcore.checks import checked_int, checked_threshold
 from ndcore.filters.design import FilterDesign
+from ndcore.notebook import ROWS, NotebookTable, show_result
+from ndcore.recipe import Recipe
+from ndcore.sketch.file_format import recipe_header, recipe_of, refuse_unnamed
 from ndcore.sketch.minhash import MinHasher
+from ndcore.storage import container
+from ndcore.storage.container import CorruptFile
+from ndcore.storage.packed_ids import pack_ids, unpack_ids
 from ndcore.store.columns import Bitmap
 from ndcore.store.evidence import BITMAPS, FEW, leave_near
 from ndcore.store.index import GrowingIndex
@@ -23,6 +30,7 @@ from ndcore.store.pages import check_text, shingle_sets
 from ndcore.store.settings import choose_filter
 from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling, given_shingling
 
+KIND = "texts"  # of files
 AT_ONCE = 256  # texts that are added together
 SPARE = 1024  # fewer removed texts than this do not cause a rebuild
 
@@ -72,6 +80,7 @@ class Index:
     memory for each of its distinct shingles, and 20 to 36 bytes for each group of the filter; the text itself is not kept.
     If many texts share features, like the pages of a template, bitmaps take up to 512 MiB more. Threads may share an
     index.
+    `save` and `load` keep an index between runs; `pickle` takes it to other processes.
     `Store` keeps texts on disk and decides which to keep; `Collection` clusters a whole collection.
 
     References
@@ -124,6 +133,12 @@ class Index:
     def __repr__(self) -> str:
         return f"<Index: {len(self)} texts, threshold {self.threshold:g}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first keys, with the number of their distinct shingles."""
+        with self._lock:
+            rows = [(key, len(self._sets[number])) for key, number in islice(self._numbers.items(), ROWS)]
+        return show_result(repr(self), NotebookTable("Texts", ("key", "shingles"), rows, len(self)))
+
     def add(self, key: Hashable, text: Text) -> None:
         """Add a text.
 
@@ -157,6 +172,8 @@ class Index:
         -----
         O(length) for each text, in an index of any size. Texts are sketched 256 at a time, without the GIL.
         """
+        if isinstance(items, Mapping):
+            raise TypeError(f"items is a {type(items).__name__}; give the pairs of it: items.items()")
         coming = iter(items)
         while piece := list(islice(coming, AT_ONCE)):
             for item in piece:
@@ -212,13 +229,50 @@ class Index:
         O(groups + candidates · shingles). If many texts share features with the given one, like the pages of a template,
         bitmaps reject nearly all of them without a comparison.
         """
+        return self._find([check_text(text)], limit)[0]
+
+    def query_many(self, texts: Iterable[Text], limit: int | None = None) -> list[list[SimilarText]]:
+        """Find the texts that resemble each of many texts.
+
+        Parameters
+        ----------
+        texts : iterable of str or bytes
+        limit : int, optional
+            The largest number of results for each text, as in `query`.
+
+        Returns
+        -------
+        list of list of SimilarText
+            For each text what `query` returns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `query`.
+
+        Notes
+        -----
+        Texts are sketched 256 at a time, without the GIL.
+        """
+        coming, found = iter(texts), list[list[SimilarText]]()
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"texts is one {type(texts).__name__}; give a list of texts, or use query")
+        while piece := list(islice(coming, AT_ONCE)):
+            found += self._find([check_text(text) for text in piece], limit)
+        return found
+
+    def _find(self, texts: Sequence[Text], limit: int | None) -> list[list[SimilarText]]:
+        """Find the texts that resemble each of a few texts."""
         most = None if limit is None else checked_int("limit", limit, 1)
-        valid, features = self._sketch([check_text(text)])
-        if not valid[0]:
-            return []
-        members = shingle_sets(self.shingling, [text])[0]
+        valid, features = self._sketch(texts)
+        sets = shingle_sets(self.shingling, texts)
+        return [self._search(row, members, most) if has else []
+                for has, row, members in zip(valid.tolist(), features, sets, strict=True)]
+
+    def _search(self, features: UInts, members: UInts, most: int | None) -> list[SimilarText]:
+        """Find the texts that resemble a text, given as its features and its shingle set."""
         with self._lock:
-            numbers = self._index.search(features[0], self.filter.need, self._live.bits)
+            numbers = self._index.search(features, self.filter.need, self._live.bits)
             if len(numbers) > FEW:
                 numbers = leave_near(self._bitmaps, members, numbers, self._hold_bitmaps)
             sets = [self._sets[number] for number in numbers.tolist()]
@@ -242,7 +296,7 @@ class Index:
             del self._numbers[key]
             self._forget(number)
             if self._next > 2 * len(self) + SPARE:
-                self._renew()
+                self._take(list(self._numbers), [self._sets[number] for number in self._numbers.values()])
 
     def _forget(self, number: int) -> None:
         """Remove the data of a number, if there is any; queries no longer find it."""
@@ -251,12 +305,11 @@ class Index:
         self._keys.pop(number, None)
         self._sets.pop(number, None)
 
-    def _renew(self) -> None:
-        """Rebuild the index without the removed texts: amortised O(1) for each removal.
+    def _take(self, keys: Sequence[Hashable], sets: Sequence[UInts]) -> None:
+        """Rebuild the index of these texts and no others: amortised O(1) for each removal.
 
         The new index replaces the old one only when it is complete, so that Ctrl-C keeps the old one.
         """
-        keys, sets = list(self._numbers), [self._sets[number] for number in self._numbers.values()]
         index, live, bitmaps = self._make_filter()
         with_shingles = np.flatnonzero([len(members) > 0 for members in sets])
         for start in range(0, len(with_shingles), AT_ONCE):
@@ -268,6 +321,89 @@ class Index:
         of_keys = {key: i for i, key in enumerate(keys)}
         self._next, self._numbers, self._keys, self._sets, self._index, self._live, self._bitmaps = (
             len(keys), of_keys, dict(enumerate(keys)), dict(enumerate(sets)), index, live, bitmaps)
+
+    def save(self, path: AnyPath, *, durable: bool = True) -> None:
+        """Write the index to one checksummed file, atomically: keys and shingle sets, without the texts.
+
+        Parameters
+        ----------
+        path : str or path
+        durable : bool
+            Wait until the file is on disk.
+
+        Raises
+        ------
+        TypeError
+            Keys are neither all str nor all integers of 64 bits; `pickle` saves indexes with any keys that it can save.
+        ValueError
+            The unit of the shingling is a callable without a name.
+        OSError
+            The file cannot be written.
+
+        Notes
+        -----
+        8 bytes for each distinct shingle of each text.
+        """
+        keys, sets = self._held()
+        recipe = self._sketcher.recipe
+        refuse_unnamed("unit", recipe["shingling"]["unit"])
+        header = {**recipe_header(recipe), "threshold": self.threshold, "groups": self.filter.groups,
+                  "group_size": self.filter.group_size, "need": self.filter.need}
+        arrays = {"values": np.concatenate([np.empty(0, np.uint64), *sets]),
+                  "offsets": np.cumsum([0, *map(len, sets)], dtype=np.int64), **pack_ids(keys)}  # type: ignore[arg-type]  # which refuses other keys
+        container.write(path, KIND, header, arrays, durable=durable)
+
+    @classmethod
+    def load(cls, path: AnyPath, shingling: Shingling | None = None) -> Self:
+        """Read an index that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        shingling : Shingling, optional
+            Needed where its unit is a callable. None: the shingling of the file.
+
+        Returns
+        -------
+        Index
+
+        Raises
+        ------
+        CorruptFile
+            The file is damaged, of a newer version, or does not hold an index.
+        ValueError, OSError
+            The file is of another kind, needs `shingling`, or cannot be read. RecipeMismatch where `shingling` is another.
+
+        Notes
+        -----
+        The features are computed again: O(shingles · num_perm).
+        """
+        header, arrays = container.read(path, KIND)
+        try:
+            recipe = recipe_of(header)
+            keys, sets = _read_texts(arrays)
+            stored = Recipe(recipe["shingling"])
+            if shingling is None and not str(stored["unit"]).startswith("callable "):
+                shingling = Shingling.from_recipe(stored)
+            threshold, num_perm, seed = header["threshold"], recipe["num_perm"], recipe["seed"]
+            design = FilterDesign.of(header["groups"], header["group_size"], header["need"], threshold=threshold,
+                                     num_perm=num_perm)
+            made = cls(threshold, shingling=shingling, num_perm=num_perm, seed=seed, filter=design)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise CorruptFile(f"{os.fspath(path)}: no sound index of texts: {error}") from error
+        if shingling is None:
+            raise ValueError(f"unit {stored['unit']} is a function: pass shingling=Shingling(unit=that function, …)")
+        recipe.check(made._sketcher.recipe, "indexes")
+        made._take(keys, sets)
+        return made
+
+    def _held(self) -> tuple[list[Hashable], list[UInts]]:
+        """Return the keys and the shingle sets, in the order in which they were added."""
+        with self._lock:
+            return list(self._numbers), [self._sets[number] for number in self._numbers.values()]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.threshold, self.shingling, self.filter, self._sketcher.seed, *self._held())
 
     def _sketch(self, texts: Sequence[Text]) -> tuple[AnyArray, UInts]:
         """Sketch texts: return which of them have shingles, and the features of all."""
@@ -291,6 +427,32 @@ def _measure(members: UInts, sets: Sequence[UInts]) -> tuple[Floats, Floats, Flo
     others = np.arange(1, len(sizes))
     both = common(np.concatenate([members, *sets]), offsets, np.zeros(len(sets), np.int64), others).astype(np.float64)
     return both / (sizes[0] + sizes[1:] - both), both / sizes[0], both / sizes[1:]
+
+
+def _rebuild(
+    cls: type[Index], threshold: float, shingling: Shingling, design: FilterDesign, seed: int, keys: list[Hashable],
+    sets: list[UInts],
+) -> Index:
+    """Rebuild an unpickled index."""
+    made = cls(threshold, shingling=shingling, num_perm=design.num_perm, seed=seed, filter=design)
+    made._take(keys, sets)
+    return made
+
+
+def _read_texts(arrays: Arrays) -> tuple[list[Hashable], list[UInts]]:
+    """Read the keys and the shingle sets of a file. ValueError where they do not fit each other."""
+    values, offsets, keys = arrays["values"], arrays["offsets"], unpack_ids(arrays)
+    if (values.dtype.name, values.ndim, offsets.dtype.name, offsets.ndim) != ("uint64", 1, "int64", 1):
+        raise ValueError(f"values are {values.dtype} {values.shape}, offsets {offsets.dtype} {offsets.shape}")
+    if keys is None or len(offsets) != len(keys) + 1 or len(set(keys)) != len(keys):
+        raise ValueError("the keys are not as many as the shingle sets, or some are equal")
+    if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
+        raise ValueError(f"offsets do not ascend from 0 to {len(values)}, the number of values")
+    within = np.ones(len(values), np.bool_)
+    within[offsets[:-1][offsets[:-1] < len(values)]] = False
+    if (values[1:] <= values[:-1])[within[1:]].any():
+        raise ValueError("a shingle set does not ascend")
+    return list(keys), [values[a:b].copy() for a, b in pairwise(offsets.tolist())]
 
 
 def _check_item(item: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ndcore._types import Text
 from ndcore.checks import is_number
+from ndcore.notebook import fact_table, show_result
 
 BATCH, BATCH_CHARACTERS = 256, 2 << 20  # pages and characters of a batch of `decide_many`
 
@@ -143,6 +144,10 @@ class Verdict:
         """The date, in UTC."""
         return moment(self.date)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the fields."""
+        return show_result("Verdict", fact_table(*self.as_dict().items()))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON: the date in ISO 8601, keys of bytes as str with replacement characters."""
         return {
@@ -180,6 +185,10 @@ class Version:
     def real(self) -> bool:
         """Whether the text changed, and not only its bytes."""
         return self.change in ("near", "other")
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the fields."""
+        return show_result("Version", fact_table(*self.as_dict().items()))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, the date in ISO 8601."""

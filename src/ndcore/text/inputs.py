@@ -113,7 +113,9 @@ def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequ
     listed = _listed(texts)
     position = first_other(listed)
     if position >= 0:
-        raise TypeError(f"document {first + position} is {_named(listed[position])}; texts are str or bytes")
+        tokens = isinstance(listed[position], (list, tuple, set, frozenset))
+        raise TypeError(f"document {first + position} is {_named(listed[position])}; texts are str or bytes"
+                        f"{'; sketch_tokens of sketchers takes tokens of your own' if tokens else ''}")
     return listed
 
 

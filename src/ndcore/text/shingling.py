@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final, Literal, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ SUPER_FEATURE_POLYNOMIAL = 0x1DBEF19FC8E7B845F  # S, of super-features: random_i
 _IRREDUCIBLE = frozenset({POLYNOMIAL, TOKEN_POLYNOMIAL})  # no test needed
 
 MAX_WIDTH = 1 << 16
+TOKENISED = 256  # documents of given tokens that are fingerprinted together
 
 
 class Shingling:
@@ -326,6 +328,57 @@ class Shingling:
         done = list(map_pieces(self._piece_fingerprints, pieces(as_texts(texts), threads=thread_count(threads)), threads))
         return joined_samples(done)
 
+    def token_fingerprints(self, documents: Iterable[Iterable[Text]]) -> tuple[UInts, Ints]:
+        """Compute the fingerprints of documents that are tokens already, of a tokeniser of your own.
+
+        Parameters
+        ----------
+        documents : iterable of iterables of str or bytes
+            The tokens of each document, in order; a str stands for its UTF-8. They are shingled as they are, by `width`,
+            `labelled` and `short`: the unit, `normalize` and the stop words count for nothing. A set is accepted with
+            width=1 only, because it has no order.
+
+        Returns
+        -------
+        values : ndarray of uint64
+        offsets : ndarray of int64, shape (n + 1,)
+            As of `fingerprints_many`.
+
+        Raises
+        ------
+        TypeError
+            A document is a str or bytes and not its tokens, or a token is neither.
+        ValueError
+            A set with a width above 1; with short="error", a document that is too short.
+
+        Notes
+        -----
+        O(length), on one thread.
+
+        >>> sh = Shingling(width=2)
+        >>> values, offsets = sh.token_fingerprints([["a", "rose", "is", "a", "rose"]])
+        >>> values.tolist() == sh.fingerprints("A rose is a rose.").tolist()
+        True
+        """
+        shingler = Shingler("tokens", self.width, self.short == "whole", self.labelled, self.polynomial,
+                            self.token_polynomial, None, b"", self.short == "error")
+        coming, first, done = enumerate(documents), 0, []
+        while piece := [self._token_tape(i, document) for i, document in islice(stoppable(coming), TOKENISED)]:
+            done.append(shingler.fingerprints(shingler.batch(piece), first)[:2])
+            first += len(piece)
+        return joined_samples(done)
+
+    def _token_tape(self, position: int, document: Iterable[Text]) -> bytes:
+        """Join the tokens of a document as the extension reads them."""
+        kind = type(document).__name__
+        if isinstance(document, (str, bytes)) or not isinstance(document, Iterable):
+            raise TypeError(f"document {position} is {document!r:.80} of type {kind}, and not its tokens; for texts use "
+                            "sketch_many or fingerprints_many")
+        if isinstance(document, Set) and self.width > 1:
+            raise ValueError(f"document {position} is a {kind}, which has no order, and shingles are runs of {self.width} "
+                             "tokens: give lists, or use Shingling(width=1)")
+        return _tape(document, f"document {position} has the token")
+
     def _piece_fingerprints(self, piece: tuple[int, Sequence[Text]]) -> tuple[UInts, Ints]:
         """Compute the concatenated fingerprints of a piece (position of the first document, texts), and their offsets."""
         first, texts = piece
@@ -378,13 +431,12 @@ def _unit_name(unit: Unit) -> str:
     return unit if isinstance(unit, str) else callable_name(unit)
 
 
-def _tape(tokens: Iterable[Text]) -> bytes:
-    """Concatenate tokens, each after its length as u64 big-endian."""
+def _tape(tokens: Iterable[Text], source: str = "the unit's callable returned") -> bytes:
+    """Concatenate tokens, each after its length as u64 big-endian. Raises TypeError, which begins with `source`."""
     parts = []
     for token in tokens:
         if not isinstance(token, (str, bytes)):
-            raise TypeError(f"the unit's callable returned {token!r:.40} of type {type(token).__name__}; "
-                            "tokens are str or bytes")
+            raise TypeError(f"{source} {token!r:.40} of type {type(token).__name__}; tokens are str or bytes")
         data = as_bytes(token)
         parts.append(len(data).to_bytes(8, "big") + data)
     return b"".join(parts)
