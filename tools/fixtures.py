@@ -5,9 +5,9 @@
 
 A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Winnowed
 fingerprints are sketches of revision 1; lists of terms, weighted signatures and values of other tools of revision 2; all
-other sketches of revision 0. Fixtures are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new
-number, and this tool then writes a new folder beside the old one. Answers come from `ndcore.reference` and never from the
-files.
+other sketches of revision 0. Fixtures are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose
+bytes change gets a new number, and this tool then writes a new folder beside the old one. Answers come from
+`ndcore.reference` and never from the files.
 """
 
 from __future__ import annotations

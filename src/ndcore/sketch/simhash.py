@@ -18,7 +18,7 @@ from ndcore.progress import Progress
 from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
-from ndcore.sketch.sketches import Fields, UnestimatedSketches
+from ndcore.sketch.sketches import Fields, Sketches, UnestimatedSketches
 from ndcore.sketch.weights import FeatureWeights, Idf, as_units, checked_weights
 from ndcore.text.shingling import Shingling, given_shingling
 
