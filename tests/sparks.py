@@ -16,11 +16,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:ReservedCodeCacheSize=240m "  # Spark's compiled code does not fit in 48 MB, and was thrown away and compiled again
+    "-XX:MetaspaceSize=512m -Xms1g -Xmn450m "  # no collection of all memory each time that classes have been loaded
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 SETTINGS = {
     "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g", "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.showConsoleProgress": "false", "spark.python.daemon.module": "sparkdaemon",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.buffer.pageSize": "1m",  # each sort and aggregation of each task takes a page: by default 16 MB
+    "spark.ui.retainedJobs": "10", "spark.ui.retainedStages": "10", "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.retainedExecutions": "10", "spark.sql.ui.explainMode": "simple",
 }  # small queries: compiling them takes longer than running them
 
 

@@ -60,10 +60,10 @@ static void test_bitmaps_near(const char *variant)
     static drawn_bitmaps d;
     static const double thresholds[] = {0.01, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0};
     size_t rejected = 0, below = 0;
-    for (int round = 0; round < 120; round++) {
+    for (int round = 0; round < 60; round++) {
         const double threshold = thresholds[random_below(8)];
         const int contained = round % 2;
-        draw_bitmaps(&d, round % 20 ? 90 : MOST_IN_SET, threshold, contained, (uint64_t)round);
+        draw_bitmaps(&d, round % 10 ? 90 : MOST_IN_SET, threshold, contained, (uint64_t)round);
         for (uint32_t a = 0; a < d.n; a++) {
             uint32_t *b = guarded(0, BACK, 4 * d.n, 0), *which = guarded(1, BACK, 4 * d.n, 0), same[MOST_MAPS];
             for (size_t i = 0; i < d.n; i++) {

@@ -147,7 +147,7 @@ def anew(place: Path) -> None:
 
 def test_an_interruption_at_any_step(given, tmp_path, capsys):
     steps, account, made = uninterrupted(given, tmp_path, capsys)
-    for at in range(2, 2 * steps + 2, 1 if given[0].endswith(".jsonl") else 3):
+    for at in range(2, 2 * steps + 2, 1 if given[0].endswith(".jsonl") else 5):
         anew(tmp_path / "c")
         with pytest.MonkeyPatch.context() as patch:
             Steps(patch, at, interrupted)
@@ -163,7 +163,7 @@ def test_an_interruption_at_any_step(given, tmp_path, capsys):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_at_any_step(given, tmp_path, capsys):
     steps, account, made = uninterrupted(given, tmp_path, capsys)
-    for at in range(2, 2 * steps + 2, 2 if given[0].endswith(".jsonl") else 4):
+    for at in range(2, 2 * steps + 2, 3 if given[0].endswith(".jsonl") else 7):
         anew(tmp_path / "c")
         child = os.fork()
         if not child:

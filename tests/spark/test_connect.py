@@ -33,12 +33,13 @@ def test_java_is_left_alone() -> None:
 def test_functions_on_a_server_of_this_machine() -> None:
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
     pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
-    from sparks import JAVA, java_version
+    from sparks import JAVA, JAVA_OPTIONS, java_version
 
     if java_version() < JAVA:
         pytest.skip(f"Spark needs Java {JAVA} or later")
     paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+               "SPARK_SUBMIT_OPTS": JAVA_OPTIONS}
     command = [sys.executable, "-W", "ignore", __file__]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
