@@ -16,7 +16,8 @@ def words(rng: random.Random, most: int, alphabet: int) -> list[str]:
     return [f"w{rng.randrange(alphabet)}" for _ in range(rng.randrange(most))]
 
 
-@pytest.mark.parametrize(("pairs", "costly", "remembered"), [(7, 1, 3), (1 << 20, 2, 1 << 20), (1 << 20, 64, 1 << 20)])
+@pytest.mark.parametrize(("pairs", "costly", "remembered"),
+                         [(7, 1, 3), (1, 64, 1 << 20), (1 << 20, 2, 1 << 20), (1 << 20, 64, 1 << 20)])
 def test_as_the_reference(monkeypatch, pairs, costly, remembered):
     """Four hundred cases each, also with work cut into small parts and pairs that are remembered and forgotten."""
     for name, value in (("PAIRS", pairs), ("COSTLY", costly), ("REMEMBERED", remembered)):
@@ -80,6 +81,20 @@ def test_a_corpus_that_repeats_one_word(monkeypatch):
     result = nd.field_contamination(items, ["no " * 30_000 + "maybe yes " + "no " * 30_000 + "yes"], ["q", "a"], 4, near=30)
     assert result.near.tolist() == [[True, True]]
     assert sum(len(which) for which, _ in compared) < 30_000
+
+
+def test_many_windows_within_a_large_distance_are_not_compared_in_pairs(monkeypatch):
+    """In one long text of 4,000 questions and 4,000 answers, 16 million pairs would be compared."""
+    compared = []
+    expand = near_fields.expand_ranges
+    monkeypatch.setattr(near_fields, "expand_ranges", lambda *given: compared.append(expand(*given)) or compared[-1])
+    n = 4000
+    items = [{"q": f"q{i}", "a": f"a{(i * 7) % n}"} for i in range(n)]
+    far = [{"q": "first", "a": "last"}]
+    text = f"first {' '.join(f'q{i} a{i}' for i in range(n))} last"
+    result = nd.field_contamination(items + far, [text], ["q", "a"], 1, near=2 * n - 1)
+    assert result.near.tolist() == [[True, True]] * n + [[True, False]]
+    assert sum(len(which) for which, _ in compared) <= 2 * (2 * n + 2)  # the items of each hit, and no pairs
 
 
 def test_hits_of_no_item():

@@ -49,13 +49,12 @@ def input_counts(documents: FileDocuments, verdicts: NamedVerdicts | None) -> li
     """Count the documents of each file of records; all text files and pages count together."""
     files: list[dict[str, Any]] = []
     texts: dict[str, Any] | None = None
+    numbers = [] if verdicts is None else documents.count_by_source(verdicts.kept).tolist()
     for index, source in enumerate(documents.sources):
-        span = documents.span(index)
         accepted, rejected, blank = documents.counts(index)
         line: dict[str, Any] = {"read": accepted + rejected, "rejected": rejected}
         if verdicts is not None:
-            kept = int(verdicts.kept[span.start : span.stop].sum())
-            line |= {"kept": kept, "dropped": accepted - kept}
+            line |= {"kept": numbers[index], "dropped": accepted - numbers[index]}
         if source.kind in WHOLE:
             texts = texts or {"name": "text files", "files": 0}
             texts["files"] += 1
@@ -71,8 +70,9 @@ def input_counts(documents: FileDocuments, verdicts: NamedVerdicts | None) -> li
 def archive_counts(documents: FileDocuments) -> dict[str, Any]:
     """Count, over all archives, the records that are not documents, by kind, and payloads that were decoded already."""
     kinds: Counter[str] = Counter()
-    for index in range(len(documents.sources)):
-        kinds.update(documents.kinds(index))
+    for index, source in enumerate(documents.sources):
+        if source.kind in ARCHIVED:
+            kinds.update(documents.kinds(index))
     return {"records_not_documents": dict(sorted(kinds.items())), "payloads_decoded_already": documents.decoded_already}
 
 

@@ -142,7 +142,7 @@ def gather_batches(items: Iterable[tuple[Any, Record | Block]]) -> Iterator[tupl
     total = 0
     for where, item in items:
         if isinstance(item, Record):
-            singles: Iterable[tuple[int, Text, int]] = [(where, item.text, item.size)]
+            singles: Iterable[tuple[int, Text, int]] = ((where, item.text, item.size),)
         elif isinstance(item.texts, ArrowTexts) and int(item.texts.lengths.sum()) >= _LEAST_BLOCK:
             if batch:
                 yield positions, batch

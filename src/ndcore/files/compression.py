@@ -52,7 +52,9 @@ def recognise_compression(head: bytes) -> str:
     """Recognise the compression of a file (a key of CODECS), or an empty string, by its first 10 bytes or more."""
     if head[1:4] == _ZST_SKIPPABLE and 0x50 <= head[0] <= 0x5F:
         return "zst"
-    name = next((name for name, codec in CODECS.items() if head.startswith(codec.magic)), "")
+    if not head.startswith(_MAGICS):
+        return ""
+    name = next(name for name, codec in CODECS.items() if head.startswith(codec.magic))
     return "" if name == "bz2" and (head[3:4] not in b"123456789" or head[4:10] not in _BZ2_BLOCKS) else name
 
 
@@ -290,6 +292,7 @@ CODECS = dict(zip(COMPRESSIONS, (
     Codec(b"BZh", _read_bzip2, _write_bzip2),
     Codec(b"\xfd7zXZ\0", _read_xz, _write_xz, padded=True),
 ), strict=True))
+_MAGICS = tuple(codec.magic for codec in CODECS.values())
 
 
 class _Frames(io.RawIOBase):

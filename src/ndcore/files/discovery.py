@@ -329,7 +329,7 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
             continue
         for entry in entries:
             relative = f"{below}/{entry.name}" if below else entry.name
-            folder = entry.is_dir(follow_symlinks=False)
+            folder, regular = entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)
             if not selection.hidden and entry.name.startswith("."):
                 yield relative, "hidden folder" if folder else "hidden file"
             elif not (selection.enters(relative) if folder else selection.reads(relative)):
@@ -339,7 +339,7 @@ def _walk(directory: str, selection: Selection) -> Iterator[tuple[str, str]]:
             elif is_own_file(entry.path):
                 yield relative, "file of ndcore"
             else:
-                yield relative, "" if _is_dangling(entry) or entry.is_file() else _name_special(entry)
+                yield relative, "" if regular or _is_dangling(entry) or entry.is_file() else _name_special(entry)
 
 
 def _name_special(entry: os.DirEntry[str]) -> str:

@@ -112,6 +112,12 @@ class ExtractedTexts:
         return Record(None, text, None, (), len(data))
 
 
+
+def _all_wanted(number: int | None) -> bool:
+    """Tell that every document is wanted."""
+    return True
+
+
 Located = tuple[int, Record] | tuple[Ints, Block]  # a document with its position, or a block with positions
 
 
@@ -307,6 +313,11 @@ class FileDocuments:
         """Return the positions of the documents of ``sources[index]``."""
         return range(self._firsts[index], self._firsts[index + 1])
 
+    def count_by_source(self, wanted: Bools) -> Ints:
+        """Count the wanted documents of each source, int64; `wanted` is along all documents. O(documents)."""
+        before = np.append(0, np.cumsum(wanted, dtype=np.int64))
+        return np.diff(before[np.frombuffer(self._firsts, np.int64)])
+
     def line_spans(self, index: int) -> tuple[Ints, Ints]:
         """Return the offsets where the lines of the JSONL file ``sources[index]`` begin, and where they end, int64 (n,)."""
         return self._spans[index]
@@ -317,7 +328,9 @@ class FileDocuments:
 
     def kinds(self, index: int) -> dict[str, int]:
         """Count the records of the archive ``sources[index]`` that are not documents, by their kind; sorted."""
-        return {kind: number for kind, number in sorted(self.contents(index).kinds.items()) if kind != MISNAMED}
+        if index not in self._contents:
+            return {}
+        return {kind: number for kind, number in sorted(self._contents[index].kinds.items()) if kind != MISNAMED}
 
     def contents(self, index: int) -> Contents:
         """Return the record spans and kinds of the archive ``sources[index]``."""
@@ -388,7 +401,8 @@ class FileDocuments:
         Makes the first pass first, unless it has been made.
         """
         self.scan()
-        records = (pair for index in range(len(self.sources)) for pair in self._read_again(index, wanted))
+        indexes = np.flatnonzero(self.count_by_source(wanted)).tolist()
+        records = (pair for index in indexes for pair in self._read_again(index, wanted))
         for positions, texts in gather_batches(records):
             yield np.array(positions, np.int64), texts
 
@@ -409,12 +423,13 @@ class FileDocuments:
                 self._columns.refuse_file(source.path, source.kind)
             if source.kind in ARCHIVED:
                 self._contents[index] = Contents()
-            for item in self._read_ahead(index, self._reader.items(source, lambda number: True, self.contents(index))):
+            for item in self._read_ahead(index, self._reader.items(source, _all_wanted, self._contents.get(index))):
                 if item is None:
                     blanks += 1
                 elif isinstance(item, Record):
-                    if self._collect(source, index, item):
-                        yield len(self.ids) - 1, item
+                    position = self._collect(source, index, item)
+                    if position is not None:
+                        yield position, item
                 elif isinstance(item, Block):
                     yield self._collect_block(source, index, item)
                 elif item[0] == 1 and source.kind == "object" and not source.named:
@@ -451,7 +466,7 @@ class FileDocuments:
             yield from stored or ()
             items: Iterator[Item] = iter(())
             if stored is None:
-                items = self._read_ahead(index, self._reader.items(source, wanted, Contents(), lines))
+                items = self._read_ahead(index, self._reader.items(source, wanted, None, lines))
             for item in items:
                 if isinstance(item, Record):
                     yield int(positions[0]), item
@@ -498,17 +513,22 @@ class FileDocuments:
             if all(name != other.name for other in self.sources):
                 source.name = name
 
-    def _collect(self, source: Source, index: int, record: Record) -> bool:
-        """Collect the id, place and fields of a document; False if it is rejected because its fields cannot be used."""
+    def _collect(self, source: Source, index: int, record: Record) -> int | None:
+        """Collect the id, place and fields of a document, and return its position.
+
+        None if the document is rejected because its fields cannot be used.
+        """
         try:
             self._columns.append(record.values)
         except RecordError as error:
             self._reject(index, DocumentError(source.path, record.number, str(error)))
-            return False
+            return None
+        position = len(self.ids)
         self.ids.append(source.make_id(record.number) if record.id is None else record.id)
         self._places.append(record.number, record.offset, record.date)
-        self._store(len(self.ids) - 1, record.text, source.kind in ARCHIVED)
-        return True
+        if type(record.text) is not bytes or source.kind in ARCHIVED:  # of others nothing is stored
+            self._store(position, record.text, source.kind in ARCHIVED)
+        return position
 
     def _collect_block(self, source: Source, index: int, block: Block) -> tuple[Ints, Block]:
         """Collect ids, places and fields of a block; return the positions and documents whose fields can be used."""

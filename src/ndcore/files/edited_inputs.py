@@ -71,17 +71,18 @@ def write_edited(output: OutputDirectory, documents: FileDocuments, kept: Bools,
     noted = Edited(edited.field, changed, text_of if documents.companions else edited.text)
     with contextlib.ExitStack() as stack:
         others: IO[bytes] | None = None
-        for index, source in enumerate(documents.sources):
+        numbers = documents.count_by_source(kept).tolist()
+        for index, (source, number) in enumerate(zip(documents.sources, numbers, strict=True)):
             span = documents.span(index)
             if source.kind in EDITABLE:
-                if is_dropped(documents, index, kept):
+                if is_dropped(documents, index, number):
                     continue
-                target = output.below(FOLDER, source.name)
+                path = output.path_below(FOLDER, source.name)
                 if changed[span.start : span.stop].any():
-                    _write_edited_file(target, documents, index, kept, noted, report)
+                    _write_edited_file(Path(path), documents, index, kept, noted, report)
                 else:
-                    write_kept_file(target, documents, index, kept, report)
-            elif kept[span.start : span.stop].any():
+                    write_kept_file(path, documents, index, kept, report)
+            elif number:
                 others = others or stack.enter_context(output.below(OTHERS).open("xb", buffering=1 << 20))
                 repaired += write_lines_of(others, documents, index, kept, None, report, noted)
     copy_companions(output, FOLDER, documents, b"" if kept.all() and not changed.any() else digest.digest())

@@ -204,12 +204,29 @@ def _count_quotes(data: bytes | bytearray, encoding: str) -> int:
     return data.count(quote) if len(quote) == 1 else data.decode(encoding, "replace").count('"')
 
 
+def _read_stored(location: str, most: int) -> bytes:
+    """Read at most `most` bytes of a file as it is stored, without a buffer: most such files are short. Raises OSError."""
+    parts = []
+    with io.FileIO(location) as file:
+        while most > 0 and (data := file.read(min(_PIECE, most))):
+            parts.append(data)
+            most -= len(data)
+    return b"".join(parts)
+
+
 def read_whole(source: Source) -> bytes:
     """Read the decompressed bytes of a file that is one document. Raises DocumentError."""
-    with open_source(source) as stream:
-        data = stream.read(_PIECE)  # requesting more at once would allocate it
-        if len(data) == _PIECE:
-            data += stream.read(max(0, source.longest + 1 - _PIECE))
+    if source.stored or source.is_remote:
+        with open_source(source) as stream:
+            data = stream.read(_PIECE)  # requesting more at once would allocate it
+            if len(data) == _PIECE:
+                data += stream.read(max(0, source.longest + 1 - _PIECE))
+    else:
+        try:
+            data = _read_stored(source.location, source.longest + 1)
+        except OSError as error:
+            raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+        source.seen = len(data)
     if len(data) > source.longest:
         raise DocumentError(source.path, None, explain_too_long("the text", source.longest))
     return data
@@ -269,10 +286,10 @@ class FileStamps:
 
     def check(self, index: int, source: Source) -> None:
         """Record the state of file `index` on the first call; later, raise DocumentError if it has changed."""
-        status, at, stamps = _status_of(source), 3 * index, self._stamps
-        now = status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)
-        before = stamps[at], stamps[at + 1], stamps[at + 2]
+        status, at = _status_of(source), 3 * index
+        now = array("q", (status.st_size, status.st_mtime_ns, status.st_ino & (2**63 - 1)))
+        before = self._stamps[at : at + 3]
         if before[2] == _UNREAD:
-            stamps[at], stamps[at + 1], stamps[at + 2] = now
+            self._stamps[at : at + 3] = now
         elif now != before:
             refuse_change(source, *(FileState(size, str(other)) for size, *other in (before, now)))

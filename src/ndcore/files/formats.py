@@ -224,7 +224,7 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
         return Format(named or default, compression)
     untold = compression and not (ending or named or name.lower().endswith(".txt"))
     # The rest of a name without the suffix of its compression says nothing about the data.
-    file_format = _recognise_content("" if untold else name, head, default, encoding)
+    file_format = _recognise_content("" if untold else name, "" if untold else named, head, default, encoding)
     if file_format.kind == "object":
         more = _read_beginning(file, compression, _LONGEST_HEAD, name) or head
         file_format = file_format._replace(kind=_tell_lines_from_object(more, named))
@@ -252,9 +252,12 @@ def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) ->
     return data
 
 
-def _recognise_content(name: str, head: bytes, default: str, named: str) -> Format:
-    """Recognise decompressed data; "object" if more data are needed to tell JSON Lines from one object."""
-    kind, _ = guess_from_name(name)
+def _recognise_content(name: str, kind: str, head: bytes, default: str, named: str) -> Format:
+    """Recognise decompressed data; "object" if more data are needed to tell JSON Lines from one object.
+
+    `kind` is what the name says; `named` the encoding that the user named.
+    """
+    bare = not _get_suffix(_strip_compression(name))
     if head.startswith(b"PAR1"):
         return Format("parquet")
     if head.startswith(b"ARROW1\0\0") or _is_arrow_stream(head):
@@ -263,7 +266,7 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
         return Format("arrow", "", "", "Feather of version 1; write it again with pyarrow.feather.write_feather, version 2")
     if _WARC.match(head):
         return Format("archive")
-    if (kind in ("cdx", "jsonl") or not _get_suffix(_strip_compression(name))) and _CDX.match(head):
+    if (bare or kind in ("cdx", "jsonl")) and _CDX.match(head):
         return Format("cdx")
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return Format(kind or default, "", "", "a pointer of Git LFS, not the file itself; get it with: git lfs pull")
@@ -271,7 +274,7 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
         return Format(kind)
     if kind in ("", "jsonl") and _MBOX.match(head):
         return Format("mbox")
-    if kind in ("mail", "mbox") or (kind == "" and default == "text" and _can_be_mail(name) and _is_mail(head)):
+    if kind in ("mail", "mbox") or (kind == "" and default == "text" and (bare or _is_in_maildir(name)) and _is_mail(head)):
         return Format(kind or "mail")
     encoding, known = find_marked_encoding(head), _name_binary(head)
     if (kind == "" and default == "text") or kind in DELIMITERS:
@@ -286,14 +289,14 @@ def _recognise_content(name: str, head: bytes, default: str, named: str) -> Form
     binary = known or ("" if kind in ("jsonl", "json", "html") or encoding else _check_controls(head))
     if binary:
         return Format(kind or default, "", "", _explain_refusal(binary), binary)
-    return Format(kind or default) if kind not in ("", "json", "jsonl") else _recognise_text(name, kind, head, default)
+    if kind not in ("", "json", "jsonl") or (kind == "" and default == "text" and not bare):
+        return Format(kind or default)
+    return _recognise_text(name, kind, head, default)
 
 
 def _recognise_text(name: str, kind: str, head: bytes, default: str) -> Format:
-    """Recognise text whose name has a suffix of JSON or none. Without a suffix the bytes decide."""
+    """Recognise by its bytes text whose name has a suffix of JSON or none."""
     body = remove_mark(head).lstrip(b" \t\r\n")
-    if not kind and default == "text" and _get_suffix(_strip_compression(name)):
-        return Format("text")
     if kind == "" and default == "text":
         if _HTML.match(body):
             return Format("html")
@@ -313,9 +316,9 @@ def _recognise_text(name: str, kind: str, head: bytes, default: str) -> Format:
     return Format("json", "", "", f"not JSON: it begins with {begins!r}, not with {{ or [", "not JSON, despite its name")
 
 
-def _can_be_mail(name: str) -> bool:
-    """Tell whether a name allows mail: it has no suffix, or is in a folder of a Maildir."""
-    return not _get_suffix(_strip_compression(name)) or name.split("/")[-2:-1] in (["cur"], ["new"], ["tmp"])
+def _is_in_maildir(name: str) -> bool:
+    """Tell whether a file is in a folder of a Maildir."""
+    return name.split("/")[-2:-1] in (["cur"], ["new"], ["tmp"])
 
 
 def _is_mail(head: bytes) -> bool:
@@ -352,8 +355,12 @@ def _is_arrow_stream(head: bytes) -> bool:
 
 def _name_binary(head: bytes) -> str:
     """Name the format that the first bytes of a file belong to, if it is known and not text; else return an empty string."""
-    told = any(head.startswith(magics, offset) for offset, magics in _MAGICS.items())
-    for offset, magic, name in _SIGNATURES if told else ():
+    for at, magics in _MAGICS.items():
+        if head.startswith(magics, at):
+            break
+    else:
+        magics = ()
+    for offset, magic, name in _SIGNATURES if magics else ():
         if head.startswith(magic, offset) and (magic not in _PROSE or _check_controls(head)):
             return _name_zip(head) if name == "ZIP archive" else name
     if head[:2] == b"MZ" and _check_controls(head):

@@ -185,7 +185,7 @@ class OutputDirectory:
         self.staging = Staging(path, self._check)
         self._building: Path | None = None
         self.inside: tuple[str, ...] = ()
-        self._made: set[Path] = set()
+        self._made: set[str] = set()
         self.staging.recover()
         self._check()
 
@@ -230,10 +230,14 @@ class OutputDirectory:
 
     def below(self, *names: str) -> Path:
         """Return the path of a file to write, and make its directories."""
-        path = self.building.joinpath(*self.inside, *names)
-        folder = path.parent
+        return Path(self.path_below(*names))
+
+    def path_below(self, *names: str) -> str:
+        """Return `below` as a str: of many short files, the Path would take longer than the copy."""
+        path = os.path.join(self.building, *self.inside, *names)  # noqa: PTH118
+        folder = os.path.dirname(path)  # noqa: PTH120
         if folder not in self._made:
-            folder.mkdir(parents=True, exist_ok=True)
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
             self._made.add(folder)
         return path
 

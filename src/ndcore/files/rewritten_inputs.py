@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -124,29 +125,34 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
     report : Progress
         Gets ("writing", documents gone through, n).
     """
-    for index, source in enumerate(documents.sources):
-        if not is_dropped(documents, index, kept):
-            write_kept_file(output.below("kept", source.name), documents, index, kept, report)
+    numbers = documents.count_by_source(kept).tolist()
+    for index, (source, number) in enumerate(zip(documents.sources, numbers, strict=True)):
+        if not is_dropped(documents, index, number):
+            write_kept_file(output.path_below("kept", source.name), documents, index, kept, report)
     copy_companions(output, "kept", documents, b"" if kept.all() else np.packbits(kept).tobytes())
 
 
-def is_dropped(documents: FileDocuments, index: int, kept: Bools) -> bool:
-    """Tell whether nothing is written for a file: it was rejected, or it is one document or object that was dropped."""
-    flags = kept[documents.span(index).start : documents.span(index).stop]
-    alone = documents.sources[index].kind in (*WHOLE, "object")
-    return documents.is_left_out(index) or bool(alone and len(flags) and not flags.any())
+def is_dropped(documents: FileDocuments, index: int, kept: int) -> bool:
+    """Tell whether nothing is written for a file: it was rejected, or it is one document or object that was dropped.
+
+    `kept` is the number of its documents that are kept.
+    """
+    if documents.is_left_out(index):
+        return True
+    return not kept and documents.sources[index].kind in (*WHOLE, "object") and len(documents.span(index)) > 0
 
 
-def write_kept_file(target: Path, documents: FileDocuments, index: int, kept: Bools, report: Progress) -> None:
+def write_kept_file(path: str, documents: FileDocuments, index: int, kept: Bools, report: Progress) -> None:
     """Write one input with its kept documents only, as `write_kept` does."""
     source, span = documents.sources[index], documents.span(index)
     flags = kept[span.start : span.stop]
     _, rejected, blank = documents.counts(index)
-    if flags.all() and not rejected and not blank and source.stored == source.compression:
-        _copy_file(source.location, target)
+    if not rejected and not blank and source.stored == source.compression and flags.all():
+        _copy_file(source.location, path)
         documents.check_unchanged(index)  # any change ends the run, so one check is enough
         report("writing", span.stop, len(documents.ids))
         return
+    target = Path(path)
     documents.check_unchanged(index)
     if source.kind in WHOLE:
         with open_writer(target, source.compression, documents.threads) as file, open_reader(source) as stream:
@@ -166,23 +172,28 @@ def write_kept_file(target: Path, documents: FileDocuments, index: int, kept: Bo
     report("writing", span.stop, len(documents.ids))
 
 
-def _copy_file(location: str, target: Path) -> None:
+def _copy_file(location: str, target: str) -> None:
     """Copy a file to a new one; a long one shares its blocks if the file system supports it."""
-    with open(location, "rb", buffering=0) as original, target.open("xb") as file:  # noqa: PTH123 - see `sources`
+    with io.FileIO(location) as original, io.FileIO(target, "x") as file:
         try:
             data = original.read(_SHORT)
-            file.write(data)
-            file.flush()
+            _write_all(file, data)
             if len(data) == _SHORT and hasattr(os, "copy_file_range"):
                 with contextlib.suppress(OSError):  # not supported by the system, or not between these places
                     while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
                         pass
             while data := original.read(_COPY):
-                file.write(data)
-                file.flush()
+                _write_all(file, data)
         except OSError as error:
-            error.filename, error.filename2 = location, os.fspath(target)  # like `shutil.copyfile`
+            error.filename, error.filename2 = location, target  # like `shutil.copyfile`
             raise
+
+
+def _write_all(file: io.FileIO, data: bytes) -> None:
+    """Write bytes to a file without a buffer, which may take some of them at a time."""
+    written = file.write(data)
+    while written < len(data):
+        written += file.write(data[written:])
 
 
 def copy_companions(output: OutputDirectory, folder: str, documents: FileDocuments, change: bytes) -> None:

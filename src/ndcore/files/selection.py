@@ -56,6 +56,8 @@ class Selection:
 
     def _match(self, patterns: dict[str, re.Pattern[str]], path: str) -> bool:
         """Match a path against patterns, and record which ones matched."""
+        if not patterns:
+            return False
         matching = [text for text, pattern in patterns.items() if pattern.match(path)]
         self._used.update(matching)
         return bool(matching)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ndcore._types import Text
-from ndcore.files.archived_pages import Contents
 from ndcore.files.blocks import Block
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.field_values import parse_date
@@ -126,7 +125,7 @@ class SinglePass:
         copy_stream(source, self._work)
         if source.problem:
             raise DocumentError(source.path, None, source.problem)
-        for item in self._reader.items(source, lambda number: True, Contents()):
+        for item in self._reader.items(source, lambda number: True):
             if isinstance(item, tuple) and not isinstance(item, (Record, Block)):
                 if item[0] == 1 and source.kind == "object" and not source.named:
                     self.ignored.append(Ignored(source.path, "JSON without documents"))

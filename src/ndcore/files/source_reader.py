@@ -103,7 +103,8 @@ class SourceReader:
         self.workers = HtmlWorkers(self._part, threads)
 
     def items(
-        self, source: Source, wanted: Callable[[int | None], bool], contents: Contents, lines: Wanted | None = None
+        self, source: Source, wanted: Callable[[int | None], bool], contents: Contents | None = None,
+        lines: Wanted | None = None,
     ) -> Iterator[Item]:
         """Yield the wanted documents as Records, (number, reason) of records that cannot be documents, None for blank lines.
 
@@ -112,9 +113,9 @@ class SourceReader:
         Parameters
         ----------
         wanted : callable
-            Called once for each record that may be a document, in order, with its number (None for a whole file); but not
-            for lines of JSONL files and rows of columnar files. Unwanted records are not parsed if the format allows it.
-        contents : Contents
+            Called once for each record that may be a document, in order, with its number (None for a whole file); not for
+            lines of JSONL files and rows of columnar files. Unwanted records are not parsed if the format allows it.
+        contents : Contents, optional
             Collects the spans and kinds of the records of an archive.
         lines : Wanted, optional
             The wanted lines of a JSONL file, or rows of a columnar file. None: all.
@@ -126,7 +127,8 @@ class SourceReader:
         """
         if source.kind in ARCHIVED:
             entries = iterate_entries(source) if source.kind == "archive" else iterate_captures(source)
-            return archived_pages.read_documents(source, entries, self._fields.others, self.workers, wanted, contents)
+            return archived_pages.read_documents(source, entries, self._fields.others, self.workers, wanted,
+                                                 contents or Contents())
         if source.kind in ("mail", "mbox"):
             return mail.read_documents(source, self._fields, self.workers, wanted)
         if source.kind in COLUMNAR:
@@ -168,8 +170,9 @@ class SourceReader:
         if source.kind == "html":
             page = Html(data, source.form.encoding or None, partial(with_text, record))
             yield from self.workers.texts(source.path, [page])
-        else:
-            yield record if source.as_bytes else with_text(record, decode_source(source, data))
+            return
+        text = data if source.as_bytes else decode_source(source, data)
+        yield record if text is data else with_text(record, text)
 
 
 def decode_source(source: Source, data: bytes) -> str | bytes:

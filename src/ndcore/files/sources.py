@@ -8,6 +8,7 @@ Every source has a name, which is its path below ``kept/`` in the output of ``nd
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -218,7 +219,7 @@ def format_of(path: str, binary: bool = False, encoding: str = "") -> Format:
     With `binary`, a file that is not text counts as text in an unknown encoding.
     """
     try:
-        with open(path, "rb", buffering=0) as file:
+        with io.FileIO(path) as file:
             return recognise_source(path, file, binary, encoding)
     except OSError:  # reading it reports the error
         kind, compression = guess_from_name(path)

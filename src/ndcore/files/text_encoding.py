@@ -20,11 +20,14 @@ _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_EVERY_MARK = tuple(mark for mark, _ in _MARKS)
 
 
 def find_marked_encoding(head: bytes) -> str:
     """Return the encoding that a mark names, as ``utf-16-le``; an empty string for UTF-8 and without a mark."""
-    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), "")
+    if not head.startswith(_EVERY_MARK):
+        return ""
+    return next(encoding for mark, encoding in _MARKS if head.startswith(mark))
 
 
 def remove_mark(data: bytes) -> bytes:
@@ -132,8 +135,8 @@ def decide_encoding(data: bytes, charset: str | None = None, *, is_html: bool = 
     EncodingError
         Only statistics can decide, and resiliparse is not installed.
     """
-    if data.startswith(UTF8_MARK):
-        return "utf-8"
+    if data.startswith(UTF8_MARK) or (not charset and data.isascii() and b"\0" not in data and b"\x1b" not in data):
+        return "utf-8"  # ASCII without NULs and escapes can be nothing else
     told = find_marked_encoding(data) or (_find_charset(charset) if charset else "") or detect_wide_encoding(data[:_LOOK])
     if told:
         return told

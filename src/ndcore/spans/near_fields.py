@@ -5,6 +5,10 @@ items follow one template. Here pairs of windows decide: whether a window of a f
 near each other somewhere does not depend on items. So each pair is handled once: the items that have the rarer window are
 tested for the other one. If a window recurs within `near` + 1 tokens, only the first and the last place count: whatever is
 near a place between them is near one of these.
+
+The number of pairs is quadratic if many different windows are within `near` tokens, as in one long text with a large `near`. If
+there are more pairs than items that have these windows, counted for each window, windows are taken to their items instead.
+Then only the two places of a first field next to another field are compared with it.
 """
 
 from __future__ import annotations
@@ -91,8 +95,9 @@ class NearFields:
 
     Notes
     -----
-    Memory: about 40 bytes for each token of the parts, and 8 MB for pairs. A hit is compared with the hits of the other
-    kind that are within `near` tokens plus a window.
+    Memory: about 40 bytes for each token of the parts, and about 80 MB for pairs and places. A hit is compared with hits of
+    the other kind within `near` tokens plus a window. If these are more than PAIRS, and more than h, the number of items that
+    have the window of each hit, it takes O(h log h) instead.
     """
 
     def __init__(self, grams: Grams, offsets: Ints, items: Ints, fields: Ints, near: int) -> None:
@@ -128,15 +133,22 @@ class NearFields:
         longest = int((end[other] - begin[other]).max())
         low = np.searchsorted(begin[other], begin[first] - self._near - longest)
         high = np.searchsorted(begin[other], end[first] + self._near, "right")
-        for some in _cut_work(high - low):
-            which, inside = expand_ranges(low[some], high[some])
-            one, two = first[some][which], other[inside]
-            near = (begin[two] - end[one] <= self._near) & (begin[one] - end[two] <= self._near)
-            one, two = one[near], two[near]
-            keys = (numbers[one] << 31) | numbers[two]
-            new, at = np.unique(keys, return_index=True)
-            fresh = ~np.isin(new, self._seen)
-            self._decide(documents[rows], positions, numbers, one[at[fresh]], two[at[fresh]])
+        of_first = self._firsts.count(numbers[first])
+        for group in _cut_work(of_first):
+            around = slice(int(low[group].min()), int(high[group].max()))
+            holders = int(of_first[group].sum()) + int(self._others.count(numbers[other[around]]).sum())
+            if int((high[group] - low[group]).sum()) > max(holders, PAIRS):
+                self._decide_by_items(documents[rows], positions, numbers, begin, end, first[group], other[around])
+                continue
+            for some in _cut_work(high[group] - low[group]):
+                which, inside = expand_ranges(low[group][some], high[group][some])
+                one, two = first[group][some][which], other[inside]
+                near = (begin[two] - end[one] <= self._near) & (begin[one] - end[two] <= self._near)
+                one, two = one[near], two[near]
+                keys = (numbers[one] << 31) | numbers[two]
+                new, at = np.unique(keys, return_index=True)
+                fresh = ~np.isin(new, self._seen)
+                self._decide(documents[rows], positions, numbers, one[at[fresh]], two[at[fresh]])
 
     def _is_free(self, rows: Ints, first_begin: Ints, first_end: Ints, begin: Ints, end: Ints) -> Bools:
         """Tell which places share no token with a window of a first field."""
@@ -183,14 +195,45 @@ class NearFields:
             have = self._firsts.have(numbers[one[which]], slots // self._fields)
             found.append((slots[have], which[have]))
         for slots, which in found:
-            open_ = ~self._decided[slots]
-            slots, which = slots[open_], which[open_]
-            order = np.lexsort((documents[one[which]], slots))
-            slots, which = slots[order], which[order]
-            new = np.flatnonzero(np.append(True, np.diff(slots) != 0)[: len(slots)])
-            slots, which = slots[new], which[new]
-            self._decided[slots] = True
-            self._rows.append((slots, documents[one[which]], positions[one[which]], positions[two[which]]))
+            self._note(documents, positions, slots, one[which], two[which])
+
+    def _decide_by_items(
+        self, documents: Ints, positions: Ints, numbers: Ints, begin: Ints, end: Ints, first: Ints, other: Ints
+    ) -> None:
+        """Note the items in which hits of both kinds stand near, from the items that have each of these hits' windows.
+
+        Of the first field of an item, what ends last among the places that begin before another field, and what begins next
+        behind it, are near it if any is. O(h log h), h the items of each hit counted together.
+        """
+        held, which = self._firsts.expand(numbers[first])
+        items, item = np.unique(held, return_inverse=True)
+        apart = int(end.max()) + 1
+        order = np.lexsort((begin[first[which]], item))
+        item, places = item[order], first[which[order]]
+        starts, ends = item * apart + begin[places], item * apart + end[places]
+        last = np.maximum.accumulate(ends)  # of places of the item so far: items before are below
+        last_place = places[np.maximum.accumulate(np.where(ends == last, np.arange(len(ends)), 0))]
+        for some in _cut_work(self._others.count(numbers[other])):
+            slots, which = self._others.expand(numbers[other[some]])
+            open_ = ~self._decided[slots] & np.isin(slots // self._fields, items)
+            slots, two = slots[open_], other[some][which[open_]]
+            rank = np.searchsorted(items, slots // self._fields)
+            at = np.searchsorted(starts, rank * apart + begin[two], "right")
+            before, behind = np.maximum(at - 1, 0), np.minimum(at, len(places) - 1)
+            for one, there in ((last_place[before], (at > 0) & (item[before] == rank)),
+                               (places[behind], (at < len(places)) & (item[behind] == rank))):
+                near = there & (begin[two] - end[one] <= self._near) & (begin[one] - end[two] <= self._near)
+                self._note(documents, positions, slots[near], one[near], two[near])
+
+    def _note(self, documents: Ints, positions: Ints, slots: Ints, one: Ints, two: Ints) -> None:
+        """Note fields of items that stand near, with the hits of both; the first document of each that is not noted yet."""
+        open_ = ~self._decided[slots]
+        slots, one, two = slots[open_], one[open_], two[open_]
+        order = np.lexsort((documents[one], slots))
+        new = order[np.append(True, np.diff(slots[order]) != 0)[: len(order)]]
+        slots, one, two = slots[new], one[new], two[new]
+        self._decided[slots] = True
+        self._rows.append((slots, documents[one], positions[one], positions[two]))
 
     def places(self) -> NearPlaces:
         """List a place of each field that is near the first one, by item and field."""

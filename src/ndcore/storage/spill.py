@@ -165,7 +165,8 @@ class SpooledColumn:
         """Append a number."""
         self._read = None
         self._tail.append(value)
-        self._spill()
+        if self._limit is not None:
+            self._spill()
 
     def extend(self, values: bytes | AnyArray) -> None:
         """Append numbers: an array of the same type, or its bytes."""
