@@ -138,9 +138,15 @@ def plan_substrings(fingerprints: UInts, max_distance: int) -> SubstringPlan:
     size = SAMPLE if n >= SMALL else SMALL_SAMPLE
     sample = fingerprints[np.linspace(0, n - 1, min(n, size)).astype(np.int64)]
     bits = np.unpackbits(np.ascontiguousarray(sample.astype(">u8")).view(np.uint8), axis=1)
-    plans = list_plans(64 * words, max_distance, n)
-    times = [plan.estimate_time(_share_near(bits, plan)) for plan in plans]
-    return plans[int(np.argmin(times))]
+    plans = sorted(list_plans(64 * words, max_distance, n), key=lambda plan: plan.nanoseconds)
+    best, least = plans[0], math.inf
+    for plan in plans:
+        if plan.nanoseconds >= least:  # which random fingerprints take, and no others take less
+            break
+        time = plan.estimate_time(_share_near(bits, plan))
+        if time < least:
+            best, least = plan, time
+    return best
 
 
 def list_plans(bits: int, max_distance: int, count: int) -> list[SubstringPlan]:
