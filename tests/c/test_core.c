@@ -34,6 +34,7 @@
 #include "prefix.h"
 #include "recent.h"
 #include "repeats.h"
+#include "substrings.h"
 #include "suffixes.h"
 #include "probes.h"
 #include "simhash.h"

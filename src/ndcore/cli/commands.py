@@ -271,7 +271,7 @@ class ContaminationOptions(DryRunOptions):
     min_rarity: float | None = option("items",
         "rarity in bits from which on an item is contaminated: the sum over its words that are found of log2(documents / "
         "documents with the word), in a sample of the corpus. Also ranks the items of the page. 0: ranks only (default: not "
-        "measured)", metavar="BITS", parse=values.bits)
+        "measured)", metavar="BITS", parse=values.fingerprint_bits)
     fold: tuple[Fold, ...] | None = option("items",
         "what is folded in items and corpus before words are compared, separated by commas, or all: "
         + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)
@@ -910,9 +910,10 @@ class HammingPairsOptions(FingerprintOptions):
     input: str = argument("INDEX|IN", "an index, which has its own distance, or fingerprints")
     json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
     max_distance: int | None = option("fingerprints",
-        "bits that may differ, 0 to 10 (default 3)", metavar="K", parse=values.distance)
+        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance)
     bits: int | None = option("fingerprints",
-        "bits of a fingerprint, 1 to 64 (default 64)", metavar="F", parse=values.integer(1, 64))
+        "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
+        parse=values.fingerprint_bits)
 
 
 @command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")
