@@ -271,7 +271,7 @@ class ContaminationOptions(DryRunOptions):
     min_rarity: float | None = option("items",
         "rarity in bits from which on an item is contaminated: the sum over its words that are found of log2(documents / "
         "documents with the word), in a sample of the corpus. Also ranks the items of the page. 0: ranks only (default: not "
-        "measured)", metavar="BITS", parse=values.fingerprint_bits)
+        "measured)", metavar="BITS", parse=values.bits)
     fold: tuple[Fold, ...] | None = option("items",
         "what is folded in items and corpus before words are compared, separated by commas, or all: "
         + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)
