@@ -27,7 +27,7 @@ C_FILES = {
     "_postings": ["postings", "recent"],
     "_repeats": ["repeats", "repeat_rows", "suffixes", "vocabulary"],
     "_samples": ["modsketch", "winnow"],
-    "_hamming": ["hamming", "probes", "compressed"],
+    "_hamming": ["hamming", "probes", "substrings", "compressed"],
     "_simhash": ["simhash", "weights", "weighted"],
     "_arrow": ["arrow"],
     "_jsonl": ["jsonl"],

@@ -51,6 +51,37 @@ cdef extern from "probes.h" nogil:
         const nd_probes *h, const uint64_t *q, size_t n, nd_probes_cursor *c, nd_probes_match *out, size_t room)
 
 
+cdef extern from "substrings.h" nogil:
+    enum:
+        ND_SUBSTRINGS_TABLES
+    ctypedef struct nd_substrings_table:
+        const uint32_t *begins
+        const uint32_t *ranks
+        const uint64_t *masks
+        size_t probes
+        unsigned directory_bits
+        unsigned radius
+    ctypedef struct nd_substrings:
+        const uint64_t *codes
+        size_t n
+        unsigned words
+        unsigned max_distance
+        const nd_substrings_table *table
+        size_t tables
+    ctypedef struct nd_substrings_range:
+        pass
+    ctypedef struct nd_substrings_cursor:
+        size_t query
+        size_t done
+        size_t after
+    void nd_substrings_buckets(
+        const uint64_t *codes, size_t n, unsigned words, size_t t, size_t m, unsigned directory_bits, uint32_t *out)
+    void nd_substrings_place(nd_substrings_table *table, unsigned words, size_t t, size_t m)
+    size_t nd_substrings_search(
+        const nd_substrings *h, const uint64_t *q, size_t n, nd_substrings_range *scratch, nd_substrings_cursor *c,
+        nd_probes_match *out, size_t room)
+
+
 cdef extern from "compressed.h" nogil:
     enum:
         ND_COMPRESSED_BLOCK

@@ -380,6 +380,120 @@ cdef class CompressedSearcher(Orders):
         return keys[np.searchsorted(keys, low):np.searchsorted(keys, high, "right")]
 
 
+# ---- codes of 128 or 256 bits
+
+
+cdef unsigned check_codes(const uint64_t[:, ::1] codes) except 0:
+    """Return the number of words of each code. ValueError unless there are 2 or 4, and fewer than 2^32 codes."""
+    if codes.shape[1] not in (2, 4) or codes.shape[0] > 0xFFFFFFFF:
+        raise ValueError(f"codes are (n, 2) or (n, 4), fewer than 2^32, got {codes.shape[0], codes.shape[1]}")
+    return <unsigned> codes.shape[1]
+
+
+cdef unsigned width_of(unsigned words, size_t t, size_t m):
+    """Return the number of bits of substring t of m."""
+    return <unsigned> min(<size_t> 64, (64 * words - t + m - 1) // m)
+
+
+def substring_table(const uint64_t[:, ::1] codes not None, size_t t, size_t m, unsigned directory_bits):
+    """Sort the positions of codes by the bucket of substring t of m: (begins uint32 (2^d + 1,), ranks uint32 (n,))."""
+    cdef unsigned words = check_codes(codes)
+    cdef size_t i, begin, end, at = 0, n = codes.shape[0]
+    if not t < m <= <size_t> ND_SUBSTRINGS_TABLES or directory_bits > min(32u, width_of(words, t, m)):
+        raise ValueError(f"there are no {directory_bits} leading bits of substring {t} of {m}")
+    cdef uint32_t[::1] buckets = np.empty(n, np.uint32), ranks = np.empty(n, np.uint32)
+    cdef uint32_t[::1] begins = np.zeros((1 << directory_bits) + 1, np.uint32)
+    cdef uint32_t total = 0, count
+    with nogil:
+        while at < n:  # count the codes of each bucket
+            check_signals()
+            end = at + stride(at, n, STRIDE)
+            nd_substrings_buckets(&codes[at, 0], end - at, words, t, m, directory_bits, &buckets[at])
+            for i in range(at, end):
+                begins[buckets[i]] += 1
+            at = end
+        for i in range(<size_t> begins.shape[0]):
+            count = begins[i]
+            begins[i] = total
+            total += count
+        at = 0
+        while at < n:  # each bucket moves its begin behind what it has
+            check_signals()
+            end = at + stride(at, n, STRIDE)
+            for i in range(at, end):
+                ranks[begins[buckets[i]]] = <uint32_t> i
+                begins[buckets[i]] += 1
+            at = end
+        begin = 0
+        for i in range(<size_t> begins.shape[0]):  # which is where the next one begins
+            end, begins[i] = begins[i], <uint32_t> begin
+            begin = end
+    return np.asarray(begins), np.asarray(ranks)
+
+
+cdef class SubstringSearcher:
+    """Search for codes within max_distance bits.
+
+    codes: uint64 (n, words). tables: for each substring (begins and ranks, as `substring_table` makes them; masks to look
+    up, uint64; their greatest number of bits). Without tables all codes are compared with each query.
+    """
+    cdef nd_substrings how
+    cdef nd_substrings_table *table
+    cdef object alive
+    cdef size_t probes
+
+    def __cinit__(self, const uint64_t[:, ::1] codes not None, unsigned max_distance, list tables not None):
+        cdef const uint32_t[::1] begins, ranks
+        cdef const uint64_t[::1] masks
+        cdef size_t m = len(tables)
+        self.how.words, self.how.n, self.how.max_distance = check_codes(codes), codes.shape[0], max_distance
+        self.how.codes = &codes[0, 0] if codes.shape[0] else NULL
+        self.alive = codes, tables
+        if m > <size_t> ND_SUBSTRINGS_TABLES:
+            raise ValueError(f"there are {m} tables; at most {ND_SUBSTRINGS_TABLES} are searched")
+        self.table = <nd_substrings_table *> calloc(max(<size_t> 1, m), sizeof(nd_substrings_table))
+        if self.table == NULL:
+            raise MemoryError
+        for i, (begins, ranks, masks, radius) in enumerate(tables):
+            _check_powers(i, begins.shape[0] - 1, 1, width_of(self.how.words, i, m))
+            if ranks.shape[0] != codes.shape[0] or not 0 < masks.shape[0] <= 1 << 20 or not ranks.shape[0]:
+                raise ValueError(f"table {i} has {ranks.shape[0]} codes of {codes.shape[0]} and {masks.shape[0]} lookups")
+            nd_substrings_place(&self.table[i], self.how.words, i, m)
+            self.table[i].begins, self.table[i].ranks, self.table[i].masks = &begins[0], &ranks[0], &masks[0]
+            self.table[i].directory_bits, self.table[i].radius = (begins.shape[0] - 1).bit_length() - 1, radius
+            self.table[i].probes = masks.shape[0]
+            self.probes += masks.shape[0]
+        self.how.table, self.how.tables = self.table, m
+
+    def __dealloc__(self):
+        free(self.table)
+
+    def probe(self, const uint64_t[:, ::1] queries not None, size_t after=0, size_t most=-1):
+        """Find the matches of all queries, query by query; array of MATCH. The search ends after more than `most`.
+
+        after: queries are the codes from position after - 1 on, and only codes behind the query are found.
+        """
+        cdef nd_substrings_cursor c = nd_substrings_cursor(0, 0, after)
+        cdef size_t n = queries.shape[0], room = min(<size_t> 1 << 16, 16 * n) + ND_HAMMING_ROOM, written, found = 0
+        cdef nd_probes_match *to
+        cdef uint32_t[::1] scratch = np.empty(self.probes * (sizeof(nd_substrings_range) // 4) + 1, np.uint32)
+        if queries.shape[1] != self.how.words:
+            raise ValueError(f"queries have {queries.shape[1]} words, codes {self.how.words}")
+        chunks = [np.empty(0, MATCH)]
+        while c.query < n and found <= most:
+            out = np.empty(room, MATCH)
+            to = <nd_probes_match *> <size_t> out.ctypes.data
+            written = 0
+            with nogil:
+                while c.query < n and room - written >= ND_HAMMING_ROOM:
+                    check_signals()
+                    written += nd_substrings_search(
+                        &self.how, &queries[0, 0], n, <nd_substrings_range *> &scratch[0], &c, to + written, room - written)
+            chunks.append(out[:written])
+            found += written
+        return np.concatenate(chunks)
+
+
 # ---- one query of an index: its check, the rows of the fingerprints that were found, and their order
 
 

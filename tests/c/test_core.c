@@ -34,6 +34,7 @@
 #include "prefix.h"
 #include "recent.h"
 #include "repeats.h"
+#include "substrings.h"
 #include "suffixes.h"
 #include "probes.h"
 #include "simhash.h"
@@ -78,6 +79,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_greedy.h"
 #include "test_compressed.h"
 #include "test_hamming.h"
+#include "test_substrings.h"
 #include "test_pipeline.h"
 #include "test_feature.h"
 #include "test_ndcore.h"
@@ -100,6 +102,7 @@ static void test_hamming_variant(const char *variant)
 {
     test_tables(variant);
     test_hamming_index(variant);
+    test_substrings(variant);
 }
 
 /* test_core [rabin]: all tests, or those of the variants of Rabin fingerprints */

@@ -130,7 +130,7 @@ def test_plan_prints_the_designs_of_the_paper(capsys):
     (["plan", "--splits", "3"], 2, "every level needs at least 4 blocks"),
     (["plan", "--splits", "x"], 2, "is not a list of numbers of blocks"),
     (["plan", "--max-distance", "11"], 2, "0 to 10"),
-    (["pairs", "f.npy", "--max-distance", "70"], 2, "from 0 to 10"),
+    (["pairs", "f.npy", "--max-distance", "70"], 2, "from 0 to 31"),
 ])
 def test_what_is_refused(files, capsys, monkeypatch, arguments, code, message):
     folder, _ = files
@@ -330,7 +330,9 @@ def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (("--max-distance", 11), "from 0 to 10"), (("--bits", 65), "from 1 to 64"), (("--bits", 0), "from 1 to 64"),
+    (("--max-distance", 11), "0 to 10 bits are searched for"), (("--max-distance", 32), "from 0 to 31"),
+    (("--bits", 256, "--max-distance", 40), "from 0 to 31"), (("--bits", 200), "from 1 to 64"),
+    (("--bits", 65), "from 1 to 64"), (("--bits", 0), "from 1 to 64"),
     (("--bits", 3, "--max-distance", 3), "--max-distance 3 of --bits 3"),
 ])
 def test_searches_that_cannot_be_asked_for(tmp_path, capsys, options, told):
@@ -341,3 +343,44 @@ def test_searches_that_cannot_be_asked_for(tmp_path, capsys, options, told):
         assert told in refused(capsys, 2, *command, *options)
     refused(capsys, 2, "plan", *options)
     assert not (tmp_path / "i").exists()
+
+
+def test_fingerprints_of_256_bits(tmp_path, capsys):
+    """Files of every kind, an index of them, queries in hexadecimal, and what is refused."""
+    rng = random.Random(3)
+    values = [rng.getrandbits(256) for _ in range(40)]
+    values += [value ^ 0b111 << 100 for value in values[:5]]
+    pairs = [(str(i), str(i + 40), "3") for i in range(5)]
+    words = np.array([[value >> shift & 2**64 - 1 for shift in (192, 128, 64, 0)] for value in values], np.uint64)
+    np.save(tmp_path / "f.npy", words)
+    words.astype("<u8").tofile(tmp_path / "f.u64")
+    (tmp_path / "f.hex").write_text("".join(f"{value:064x}\n" for value in values))
+    asked = {"f.npy": [], "f.u64": ["--bits", 256], "f.hex": ["--bits", 256, "--format", "hex"]}
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        pass
+    else:
+        column = pa.array([value.to_bytes(32, "big") for value in values], pa.binary(32))
+        parquet.write_table(pa.table({"f": column}), tmp_path / "f.parquet")
+        asked["f.parquet"] = []
+    for name, how in asked.items():
+        assert run("pairs", tmp_path / name, *how, "--max-distance", 31, "-q") == 0
+        assert rows(capsys.readouterr().out) == pairs, name
+        assert run("join", tmp_path / name, tmp_path / name, *how, *(
+            ["--collection-format", "hex"] if name == "f.hex" else []), "--max-distance", 2, "-q") == 0
+        assert rows(capsys.readouterr().out) == [(str(i), str(i), "0") for i in range(45)], name
+    assert run("build", tmp_path / "f.npy", "-o", tmp_path / "index", "--max-distance", 31, "-q") == 0
+    capsys.readouterr()
+    assert run("query", tmp_path / "index", hex(values[2])) == 0
+    assert rows(capsys.readouterr().out) == [(hex(values[2]), "2", "0"), (hex(values[2]), "42", "3")]
+    assert run("info", tmp_path / "index", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["bits"] == 256
+    assert run("plan", "--bits", 256, "--max-distance", 31, "--log2-count", 23) == 0
+    assert "substrings of 2^23 fingerprints of 256 bits: exact within 31" in capsys.readouterr().out
+    assert "--tables is for permuted tables" in refused(capsys, 2, "plan", "--bits", 256, "--tables", 4)
+    assert "leave --compress out" in refused(
+        capsys, 2, "build", tmp_path / "f.npy", "-o", tmp_path / "i", "--compress")
+    assert "a hexadecimal number below 2^64" in refused(capsys, 1, "pairs", tmp_path / "f.hex", "--format", "hex")
+    assert "0 to 10 bits are searched for" in refused(capsys, 2, "plan", "--max-distance", 31)

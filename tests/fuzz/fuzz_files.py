@@ -266,6 +266,12 @@ def index_seeds(folder: Path) -> None:
             distance, some = 3 if bits > 6 else 1, None if ids is None else ids[:count]
             index = nd.HammingIndex(values[:count], some, distance, bits=bits, compress=compress)
             index.save(folder / f"{bits:02d}-{kind}-{'compressed' if compress else 'plain'}-{count}.ndh")
+    for bits in (128, 256):
+        wide = [random.Random(i).getrandbits(bits) for i in range(60)]
+        for count in (0, 1, 60):
+            nd.HammingIndex([*wide, *wide[:5]][:count], max_distance=3, bits=bits).save(folder / f"{bits}-{count}.ndh")
+    large = nd.HammingIndex([random.Random(i).getrandbits(256) for i in range(5000)], max_distance=20, bits=256)
+    large.save(folder / "256-substrings.ndh")
     plan = nd.plan_tables(64, 3, 12, splits=(4,))
     many = rng.integers(0, 1 << 63, 3000, np.uint64)
     for compress in (False, True):
@@ -291,7 +297,7 @@ def use_index(seed: Path, folder: Path, rng: random.Random) -> None:
             return
         repr(index), len(index), index.nbytes, str(index.tables)
         every = (1 << index.bits) - 1
-        held = [int(x) for part in index._levels for x in part.keys.fingerprints(0, min(3, part.keys.count))]
+        held = [_whole(x) for part in index._levels for x in part.keys.fingerprints(0, min(3, part.keys.count))]
         queries = [x & every for x in (0, every, *held, *(rng.getrandbits(64) for _ in range(4)))]
         steps: list[Callable[[], Any]] = [
             lambda: [index.query(x) for x in queries],
@@ -308,6 +314,11 @@ def use_index(seed: Path, folder: Path, rng: random.Random) -> None:
             with may(ValueError) if step in steps[8:] or (not verify and step in steps[3:4]) else contextlib.nullcontext():
                 step()
         index.query_many(queries)
+
+
+def _whole(fingerprint: Any) -> int:
+    """Return a fingerprint of one or of several words as one number."""
+    return int.from_bytes(np.asarray(fingerprint).astype(">u8").tobytes(), "big")
 
 
 def _add(index: Any, values: list[int], rng: random.Random) -> None:

@@ -911,9 +911,10 @@ class HammingPairsOptions(FingerprintOptions):
     input: str = argument("INDEX|IN", "an index, which has its own distance, or fingerprints")
     json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
     max_distance: int | None = option("fingerprints",
-        "bits that may differ, 0 to 10 (default 3)", metavar="K", parse=values.distance)
+        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance)
     bits: int | None = option("fingerprints",
-        "bits of a fingerprint, 1 to 64 (default 64)", metavar="F", parse=values.integer(1, 64))
+        "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
+        parse=values.fingerprint_bits)
 
 
 @command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")

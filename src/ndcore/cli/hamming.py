@@ -26,20 +26,28 @@ from ndcore.cli.commands import (
     HammingQueryOptions,
 )
 from ndcore.cli.inputs import refuse_stdin_twice
-from ndcore.cli.options import FingerprintOptions
+from ndcore.cli.options import FingerprintOptions, HammingOptions
 from ndcore.files.errors import UsageError
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.outputs import check_output
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.sources import STDIN, Source, is_stream
 from ndcore.hamming.all_pairs import hamming_pairs
-from ndcore.hamming.fingerprints import mapped_array, mapped_fingerprints, mapped_raw
+from ndcore.hamming.fingerprints import (
+    WIDE,
+    bits_of,
+    checked_fingerprints,
+    mapped_array,
+    mapped_fingerprints,
+    mapped_raw,
+)
 from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.index_file import KIND as INDEX
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.results import Matches, Pairs
-from ndcore.hamming.table_plan import TablePlan, plan_tables
+from ndcore.hamming.substring_plan import SubstringPlan, list_plans
+from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
 from ndcore.human import printable
 from ndcore.recipe import Recipe
 from ndcore.sketch.loading import load as load_sketches
@@ -75,8 +83,8 @@ class Loaded(NamedTuple):
     recipe: Recipe | None = None
 
 
-def load(path: str, column: FingerprintColumns) -> Loaded:
-    """Read or map the fingerprints of a file.
+def load(path: str, column: FingerprintColumns, bits: int | None = None) -> Loaded:
+    """Read or map the fingerprints of a file. Text and raw files need `bits` where they are 128 or 256.
 
     Raises
     ------
@@ -89,7 +97,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
     if kind == "parquet":
         return _load_parquet(path, column)
     if kind not in ("npy", "raw", "sketches"):
-        return _load_text(path, column, kind)
+        return _load_text(path, column, kind, bits)
     if column.fingerprint or column.id:
         raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
                          "or give --format")
@@ -98,7 +106,7 @@ def load(path: str, column: FingerprintColumns) -> Loaded:
                          "decimal")
     if kind == "sketches":
         return _load_simhashes(path)
-    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column))
+    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column, bits or BITS))
 
 
 def _choose_kind(path: str, column: FingerprintColumns) -> str:
@@ -110,20 +118,20 @@ def _choose_kind(path: str, column: FingerprintColumns) -> str:
     return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
-def _map_raw(path: str, column: FingerprintColumns) -> UInts:
+def _map_raw(path: str, column: FingerprintColumns, bits: int) -> UInts:
     """Map a file whose format is raw or unknown."""
     if column.format == "raw":
-        return mapped_raw(path)
+        return mapped_raw(path, bits)
     try:
-        return mapped_fingerprints(path)
+        return mapped_fingerprints(path, bits)
     except ValueError as error:
         raise ValueError(f"{error}; say what it is with --format") from error
 
 
-def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
+def read_pieces(path: str, column: FingerprintColumns, bits: int | None = None) -> Iterator[UInts]:
     """Yield the fingerprints of a file of any size: arrays are mapped, text is read whole, Parquet about ROWS at a time."""
     if _choose_kind(path, column) != "parquet":
-        yield load(path, column).fingerprints
+        yield load(path, column, bits).fingerprints
         return
     gathered: list[UInts] = []
     for values, _ in _read_parquet(path, column._replace(id=None)):
@@ -135,8 +143,9 @@ def read_pieces(path: str, column: FingerprintColumns) -> Iterator[UInts]:
         yield np.concatenate(gathered)
 
 
-def parse_fingerprint(number: str, kind: str = "text") -> int:
+def parse_fingerprint(number: str, kind: str = "text", bits: int | None = None) -> int:
     """Parse a fingerprint. Raises ValueError. kind: hex, decimal, or text (hexadecimal if it begins with 0x)."""
+    most = max(BITS, bits or BITS)
     digits = number.strip()
     hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
     if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
@@ -144,11 +153,11 @@ def parse_fingerprint(number: str, kind: str = "text") -> int:
             value = int(digits, 16 if hexadecimal else 10)
         except ValueError:
             value = -1
-        if 0 <= value < 1 << 64:
+        if 0 <= value < 1 << most:
             return value
     how = "hexadecimal" if hexadecimal else "decimal"
     hint = "" if hexadecimal or kind != "text" else "; write hexadecimal ones with 0x, or give --format hex"
-    raise ValueError(f"{number!r:.80} is not a {how} number below 2^64{hint}")
+    raise ValueError(f"{number!r:.80} is not a {how} number below 2^{most}{hint}")
 
 
 def is_saved(path: str, kind: str = INDEX) -> bool:
@@ -213,15 +222,18 @@ def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> 
 
 def _check_values(path: str, name: str, values: Any) -> UInts:
     """Convert a Parquet column to fingerprints. Raises ValueError for other types and for nulls."""
-    if values.null_count or str(values.type) not in ("uint64", "int64"):
+    wide = {f"fixed_size_binary[{bits // 8}]": bits // 8 for bits in WIDE}.get(str(values.type))
+    if values.null_count or not (wide or str(values.type) in ("uint64", "int64")):
         nulls = " with nulls" if values.null_count else ""
         raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
-                         "bits as int64) without nulls")
+                         "bits as int64), or binary of 16 or 32 bytes, without nulls")
+    if wide:
+        return checked_fingerprints(np.frombuffer(b"".join(values.to_pylist()), np.uint8).reshape(-1, wide), 8 * wide)
     fingerprints: UInts = values.to_numpy().view(np.uint64)
     return fingerprints
 
 
-def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
+def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | None) -> Loaded:
     """Load the columns of a text file."""
     at, id_at = _parse_position("--field", column.fingerprint or "1"), _parse_position("--id-field", column.id)
     values: list[int] = []
@@ -229,7 +241,7 @@ def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
     with _open_text(path) as file:
         for number, fields in _read_rows(path, file):
             try:
-                values.append(parse_fingerprint(fields[at], kind))
+                values.append(parse_fingerprint(fields[at], kind, bits))
                 if id_at is not None:
                     ids.append(fields[id_at])
             except IndexError as error:
@@ -237,7 +249,8 @@ def _load_text(path: str, column: FingerprintColumns, kind: str) -> Loaded:
                 raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
             except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from error
-    return Loaded(np.array(values, np.uint64), None if id_at is None else _check_ids(path, column.id or "", ids))
+    fingerprints = checked_fingerprints(values, max(BITS, bits or BITS))
+    return Loaded(fingerprints, None if id_at is None else _check_ids(path, column.id or "", ids))
 
 
 def _open_text(path: str) -> TextIO:
@@ -273,10 +286,19 @@ ROWS_AT_ONCE = 1 << 16
 DISTANCE, BITS = 3, 64  # defaults
 
 
-def check_search(max_distance: int, bits: int) -> None:
-    """Raise UsageError if every fingerprint is within the distance."""
-    if max_distance >= bits:
+def check_search(max_distance: int, bits: int | None) -> None:
+    """Raise UsageError if the distance is not supported, or every fingerprint is within it. None: bits are not known yet."""
+    if bits is not None and max_distance >= bits:
         raise UsageError(f"--max-distance {max_distance} of --bits {bits}: every fingerprint is that near; ask for less")
+    with blame_command():
+        checked_search(bits or max(WIDE), max_distance, "auto")
+
+
+def choose_bits(options: HammingOptions, fingerprints: UInts) -> int:
+    """Return the bits of fingerprints. Raises UsageError if the distance is not supported for them."""
+    bits = bits_of(fingerprints, options.bits)
+    check_search(options.max_distance, bits)
+    return bits
 
 
 def columns_of(options: FingerprintOptions) -> FingerprintColumns:
@@ -303,12 +325,13 @@ def run_query(options: HammingQueryOptions) -> int:
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
     names: Iterable[Any] | None = options.fingerprints
     if options.queries is not None:
-        values, names, recipe = load(options.queries, columns_of(options))
+        values, names, recipe = load(options.queries, columns_of(options), index.bits)
         _check_recipes(recipe, index.recipe)
     else:
         how = options.format or "text"
         with blame_command():
-            values = np.array([parse_fingerprint(text, how) for text in options.fingerprints], np.uint64)
+            values = checked_fingerprints([parse_fingerprint(text, how, index.bits) for text in options.fingerprints],
+                                          max(BITS, index.bits))
     _print_rows(options, index.query_many(values, options.threads), names)
     return 0
 
@@ -331,9 +354,11 @@ def run_pairs(options: HammingPairsOptions) -> int:
                                  f"leave {option_of(name)} out")
         pairs = open_index(options.input).pairs(options.threads)
     else:
-        distance, bits = DISTANCE if options.max_distance is None else options.max_distance, options.bits or BITS
+        distance = DISTANCE if options.max_distance is None else options.max_distance
+        check_search(distance, options.bits)
+        values, ids, _ = load(options.input, columns_of(options), options.bits)
+        bits = bits_of(values, options.bits)
         check_search(distance, bits)
-        values, ids, _ = load(options.input, columns_of(options))
         pairs = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
     _print_rows(options, pairs, None)
     return 0
@@ -346,16 +371,18 @@ def run_join(options: HammingJoinOptions) -> int:
     """Run ``ndcore hamming join``."""
     refuse_stdin_twice([options.queries, options.collection])
     check_search(options.max_distance, options.bits)
-    queries = load(options.queries, columns_of(options))
+    queries = load(options.queries, columns_of(options), options.bits)
     _print_rows(options, _match(options, queries), queries.ids)
     return 0
 
 
 def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
     """Match the queries with a saved index, with simhashes, or with a file of fingerprints in pieces."""
+    bits = choose_bits(options, queries.fingerprints)
+
     def matches_in(collection: Any) -> Matches:
         """Join the queries with one collection."""
-        return hamming_join(queries.fingerprints, collection, options.max_distance, bits=options.bits,
+        return hamming_join(queries.fingerprints, collection, options.max_distance, bits=bits,
                             threads=options.threads, progress=not options.quiet)
 
     path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
@@ -372,7 +399,7 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
         names = read.ids or []
         return matches._replace(id=np.array([names[i] for i in matches.id.tolist()]))
     pieces, before = [matches_in(np.empty(0, np.uint64))], 0
-    for piece in read_pieces(path, column):
+    for piece in read_pieces(path, column, bits):
         part = matches_in(piece)
         pieces.append(part._replace(id=part.id + before))
         before += len(piece)
@@ -417,12 +444,13 @@ def run_build(options: HammingBuildOptions) -> int:
     check_search(options.max_distance, options.bits)
     with Staging(options.output):
         check()  # another job may have written the output meanwhile
-        read = load(options.input, columns_of(options))
-        plan = _plan_tables(options, len(read.fingerprints))
+        read = load(options.input, columns_of(options), options.bits)
+        bits = choose_bits(options, read.fingerprints)
+        if options.compress and bits in WIDE:
+            raise UsageError(f"tables of {bits} bits are not compressed; leave --compress out")
+        plan = _plan_tables(options, bits, len(read.fingerprints))
         index = HammingIndex(
-            read.fingerprints, read.ids, options.max_distance, plan, options.bits, options.threads, options.compress,
-            read.recipe,
-        )
+            read.fingerprints, read.ids, options.max_distance, plan, bits, options.threads, options.compress, read.recipe)
         index.save(options.output)
     options.outcome.written = True
     data = _describe_index(options.output, index)
@@ -431,12 +459,12 @@ def run_build(options: HammingBuildOptions) -> int:
         f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)"]))
 
 
-def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
+def _plan_tables(options: HammingBuildOptions, bits: int, count: int) -> Any:
     """Choose the tables for `count` fingerprints: "auto", or a plan within the bounds of the options."""
     if options.tables is None and options.memory is None:
         return "auto"
     with blame_command():
-        return plan_tables(options.bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
+        return plan_tables(bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
                            memory=options.memory)
 
 
@@ -445,9 +473,19 @@ def _plan_tables(options: HammingBuildOptions, count: int) -> Any:
 
 def run_plan(options: HammingPlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
-    with blame_command():
-        chosen = plan_tables(options.bits, options.max_distance, options.log2_count, min_prefix=options.min_prefix,
-                             max_tables=options.tables, splits=options.splits, memory=options.memory)
+    chosen: TablePlan | SubstringPlan
+    check_search(options.max_distance, options.bits or BITS)
+    asked = [name for name in ("min_prefix", "tables", "splits", "memory") if getattr(options, name) is not None]
+    if options.bits in WIDE:
+        if asked:
+            raise UsageError(f"{option_of(asked[0])} is for permuted tables; {options.bits} bits are searched by substrings")
+        plans = list_plans(options.bits, options.max_distance, round(2**options.log2_count))
+        chosen = min(plans, key=lambda plan: plan.nanoseconds)
+    else:
+        with blame_command():
+            chosen = plan_tables(options.bits or BITS, options.max_distance, options.log2_count,
+                                 min_prefix=options.min_prefix, max_tables=options.tables, splits=options.splits,
+                                 memory=options.memory)
     return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 
@@ -479,8 +517,11 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
     }
 
 
-def _describe_plan(chosen: TablePlan) -> dict[str, Any]:
+def _describe_plan(chosen: TablePlan | SubstringPlan) -> dict[str, Any]:
     """Describe tables and their cost for accounts."""
+    if isinstance(chosen, SubstringPlan):
+        return {**dataclasses.asdict(chosen), "widths": chosen.widths, "radii": chosen.radii, "probes": chosen.probes,
+                "candidates": chosen.candidates, "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}
     tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
     return {**dataclasses.asdict(chosen), "tables": tables, "matches": chosen.matches, "candidates": chosen.candidates,
             "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}

@@ -170,6 +170,7 @@ class HammingOptions(Options):
     """The fingerprints and their distance."""
 
     max_distance: int = option("fingerprints",
-        "bits that may differ, 0 to 10 (default 3)", metavar="K", parse=values.distance, default=3)
-    bits: int = option("fingerprints",
-        "bits of a fingerprint, 1 to 64 (default 64)", metavar="F", parse=values.integer(1, 64), default=64)
+        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance, default=3)
+    bits: int | None = option("fingerprints",
+        "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
+        parse=values.fingerprint_bits)

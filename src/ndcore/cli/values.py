@@ -94,9 +94,16 @@ def window(text: str) -> int:
 
 def distance(text: str) -> int:
     """Parse a Hamming distance for which an index can have tables."""
-    from ndcore.hamming.table_plan import MAX_DISTANCE
+    from ndcore.hamming.table_plan import MAX_WIDE_DISTANCE
 
-    return int(integer(0, MAX_DISTANCE)(text))
+    return int(integer(0, MAX_WIDE_DISTANCE)(text))
+
+
+def fingerprint_bits(text: str) -> int:
+    """Parse the bits of a fingerprint: 1 to 64, 128 or 256."""
+    from ndcore.hamming.fingerprints import WIDE
+
+    return int(text) if text in map(str, WIDE) else int(integer(1, 64)(text))
 
 
 def modulus(text: str) -> int | str:

@@ -32,7 +32,31 @@
         return count;                                                                                   \
     }
 ND_SCAN(scan_portable, )
+
+/* The scan of codes of several words. `words` is a constant in each call, so that the inner loop is unrolled. */
+#define ND_COMPARE(words)                                                                               \
+    for (size_t i = 0; i < n; i++) {                                                                    \
+        const uint64_t *x = codes + (at ? at[i] : i) * (words);                                         \
+        unsigned bits = 0;                                                                              \
+        for (unsigned w = 0; w < (words); w++)                                                          \
+            bits += nd_popcount(x[w] ^ q[w]);                                                           \
+        found[count] = (uint32_t)i;                                                                     \
+        count += bits <= k;                                                                             \
+    }
+#define ND_SCAN_CODES(name, attribute)                                                                  \
+    static attribute size_t name(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n,   \
+                                 const uint64_t *q, unsigned k, uint32_t *found)                        \
+    {                                                                                                   \
+        size_t count = 0;                                                                               \
+        if (words == 4)                                                                                 \
+            ND_COMPARE(4)                                                                               \
+        else                                                                                            \
+            ND_COMPARE(2)                                                                               \
+        return count;                                                                                   \
+    }
+ND_SCAN_CODES(scan_codes_portable, )
 #if ND_X86
+ND_SCAN_CODES(scan_codes_popcnt, ND_TARGET("popcnt"))
 ND_SCAN(scan_popcnt, ND_TARGET("popcnt"))
 
 /* Mask of the lanes, of eight, that are filled. */
@@ -135,18 +159,26 @@ static size_t near_vpopcnt(const uint64_t *keys, size_t end, unsigned free, unsi
 typedef size_t scan_fn(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);
 typedef size_t near_fn(const uint64_t *keys, size_t end, unsigned free, unsigned k, nd_hamming_cursor *c,
                        nd_hamming_cursor *found);
-static const struct { nd_variant is; scan_fn *scan; near_fn *near; } KERNELS[] = {
+typedef size_t scan_codes_fn(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n, const uint64_t *q,
+                             unsigned k, uint32_t *found);
+static const struct { nd_variant is; scan_fn *scan; near_fn *near; scan_codes_fn *scan_codes; } KERNELS[] = {
 #if ND_X86
-    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, scan_vpopcnt, near_vpopcnt},
-    {{"popcnt", ND_POPCNT}, scan_popcnt, near_popcnt},
+    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, scan_vpopcnt, near_vpopcnt, scan_codes_popcnt},
+    {{"popcnt", ND_POPCNT}, scan_popcnt, near_popcnt, scan_codes_popcnt},
 #endif
-    {{"portable", 0}, scan_portable, near_portable},
+    {{"portable", 0}, scan_portable, near_portable, scan_codes_portable},
 };
 ND_CHOICE(nd_hamming, KERNELS)
 
 size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found)
 {
     return KERNELS[chosen].scan(x, n, q, k, found);
+}
+
+size_t nd_hamming_scan_codes(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n, const uint64_t *q,
+                             unsigned k, uint32_t *found)
+{
+    return KERNELS[chosen].scan_codes(codes, words, at, n, q, k, found);
 }
 
 void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out)

@@ -30,6 +30,11 @@ enum {
 /* Positions of the x within k bits of q, ascending; returns their number. found: n words, n <= ND_HAMMING_ROOM. */
 size_t nd_hamming_scan(const uint64_t *x, size_t n, uint64_t q, unsigned k, uint32_t *found);
 
+/* The same for codes of `words` words, 2 or 4; at: positions of the n codes to compare, or NULL for the first n. Positions in
+ * `found` are those in `at`. */
+size_t nd_hamming_scan_codes(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n, const uint64_t *q,
+                             unsigned k, uint32_t *found);
+
 /* out[i] ← the number of bits in which a[i] and b[i] differ. */
 void nd_hamming_distances(const uint64_t *a, const uint64_t *b, size_t n, int64_t *out);
 

@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike
 import ndcore._hamming as _hamming
 import ndcore._keys as _keys
 from ndcore._types import UInts
-from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
-from ndcore.hamming.ids import RowIds
+from ndcore.hamming.fingerprints import WIDE, bits_of, checked_fingerprints, mapped_fingerprints
+from ndcore.hamming.ids import NO_ROWS, RowIds
 from ndcore.hamming.join import hamming_join
 from ndcore.hamming.plain_tables import orders
 from ndcore.hamming.results import MAX_PAIRS, Pairs
 from ndcore.hamming.row_pairs import collected, near_pairs, row_pairs
+from ndcore.hamming.sorted_tables import SortedTables
+from ndcore.hamming.substring_tables import SubstringTables
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_pairs
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
@@ -36,7 +38,7 @@ def hamming_pairs(
     ids: ArrayLike | None = None,
     max_distance: int = 3,
     *,
-    bits: int = 64,
+    bits: int | None = None,
     plan: TablePlan | Literal["auto"] = "auto",
     threads: int | None = None,
     progress: bool | Progress | None = None,
@@ -44,13 +46,14 @@ def hamming_pairs(
     """Find all pairs of fingerprints within max_distance bits of each other, repeated ones included. Exact.
 
     The result equals ``HammingIndex(fingerprints, ids, max_distance).pairs()``, without keeping an index: each table is
-    built, searched for pairs and dropped; a large table is handled range by range.
+    built, searched for pairs and dropped; a large table is handled range by range. For 128 and 256 bits the tables of an
+    index are built, and every fingerprint is looked up.
 
     Parameters
     ----------
     fingerprints : array of uint64, shape (n,), or path
-        A path names an array saved by NumPy (.npy), or a file of little-endian uint64 without a header. It is mapped into
-        memory.
+        Of 128 and 256 bits as in `HammingIndex`. A path names an array saved by NumPy (.npy), or a file of little-endian
+        uint64 without a header. It is mapped into memory.
     ids : array of int, str or bytes, shape (n,), optional
         None: positions.
     max_distance, bits
@@ -90,10 +93,12 @@ def hamming_pairs(
     >>> hamming_pairs([0b0110, 0b1000, 0b0111], max_distance=1, bits=4)
     <Pairs: 1 row of (a, b, distance): (0, 2, 1)>
     """
-    bits, max_distance = checked_search(bits, max_distance, plan)
-    collection = mapped_fingerprints(fingerprints) if isinstance(fingerprints, (str, os.PathLike)) else \
+    bits, max_distance = checked_search(bits_of(fingerprints, bits), max_distance, plan)
+    collection = mapped_fingerprints(fingerprints, bits) if isinstance(fingerprints, (str, os.PathLike)) else \
         checked_fingerprints(fingerprints, bits)
     row_ids = RowIds(ids is None).extended(ids, len(collection))
+    if bits in WIDE:
+        return _find_wide_pairs(checked_fingerprints(collection, bits), row_ids, max_distance, threads, progress)
     if plan == "auto":
         plan = plan_pairs(bits, max_distance, math.log2(max(1, len(collection))))
     with reporting(progress) as report:
@@ -104,6 +109,18 @@ def hamming_pairs(
     x, y = (np.searchsorted(paired, column) for column in near.T)
     a, b, distance = row_pairs(rows.id, starts, x, y, _hamming.distances(*map(np.ascontiguousarray, near.T)), MAX_PAIRS)
     return frozen(Pairs(row_ids[a], row_ids[b], distance))
+
+
+def _find_wide_pairs(collection: UInts, ids: RowIds, max_distance: int, threads: int | None,
+                     progress: bool | Progress | None) -> Pairs:
+    """Find all pairs of fingerprints of 128 or 256 bits, by tables of their substrings."""
+    if not len(collection):
+        return frozen(Pairs(ids[NO_ROWS], ids[NO_ROWS], NO_ROWS))
+    tables = SortedTables.of_wide(collection, np.arange(len(collection)), max_distance, threads)
+    assert isinstance(tables.keys, SubstringTables)  # as all of 128 and 256 bits are
+    near = tables.keys.rank_pairs(threads, MAX_PAIRS, progress)
+    a, b, distance = row_pairs(tables.rows, tables.starts, *near, MAX_PAIRS)
+    return frozen(Pairs(ids[a], ids[b], distance))
 
 
 class _KeyRange(NamedTuple):

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 import ndcore._hamming as _hamming
 import ndcore._keys as _keys
-from ndcore._types import AnyArray, UInts
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.hamming.plain_tables import RANGES_PER_TABLE, orders, runs_of, sorted_keys
-from ndcore.hamming.row_pairs import near_pairs
+from ndcore.hamming.row_pairs import find_rank_pairs, near_pairs
 from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import TablePlan
 from ndcore.parallel import map_pieces
@@ -163,6 +163,10 @@ class CompressedTables:
             for low, above in pairwise(lows):
                 if above > low:
                     yield t, low, above - 1
+
+    def rank_pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
+        """Find the pairs within the distance: (rank, other rank, distance), in any order. ValueError beyond `most`."""
+        return find_rank_pairs(self.searcher, map_pieces(lambda task: self.pairs(task, most), self.tasks(), threads), most)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Name the arrays that a file holds."""

@@ -1,10 +1,11 @@
-"""Arrays of 64-bit fingerprints: checks, files mapped into memory, and Hamming distances."""
+"""Arrays of fingerprints of up to 64, of 128 or of 256 bits: checks, files mapped into memory, and Hamming distances."""
 
 from __future__ import annotations
 
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from ndcore._types import Ints, UInts
 from ndcore.checks import is_int
 from ndcore.storage.container import MAGIC
 
+WIDE = (128, 256)  # bits of fingerprints of several words, the most significant word first
 NUMPY = b"\x93NUMPY"
 OTHER_FILES = {b"PAR1": "Parquet", b"\x1f\x8b": "a compressed file", b"\x28\xb5\x2f\xfd": "a compressed file",
                MAGIC: "a file of ndcore"}
@@ -25,7 +27,7 @@ def hamming_distances(a: ArrayLike, b: ArrayLike) -> Ints:
     Parameters
     ----------
     a, b : array of uint64
-        Broadcast against each other.
+        Broadcast against each other. Of fingerprints of several words, take the sum along the last axis.
 
     Returns
     -------
@@ -72,8 +74,29 @@ def as_fingerprints(values: ArrayLike) -> UInts:
     return array.astype(np.uint64, copy=False)
 
 
+def bits_of(fingerprints: ArrayLike | str | os.PathLike[str], bits: int | None) -> int:
+    """Return the bits of fingerprints: `bits` where they are given, else 64 for each word."""
+    if bits is not None:
+        return bits
+    if isinstance(fingerprints, (str, os.PathLike)):
+        fingerprints = mapped_fingerprints(fingerprints) if Path(fingerprints).suffix.lower() == ".npy" else ()
+    shape = np.shape(fingerprints)
+    return 64 * shape[1] if len(shape) == 2 and 64 * shape[1] in WIDE else 64
+
+
+def word_shape(bits: int) -> tuple[int, ...]:
+    """Return the shape of one fingerprint: () of one word, else (words,)."""
+    return (bits // 64,) if bits in WIDE else ()
+
+
 def checked_fingerprints(values: ArrayLike, bits: int) -> UInts:
-    """Return fingerprints of `bits` bits in one contiguous dimension, or raise TypeError or ValueError."""
+    """Return fingerprints of `bits` bits, contiguous, or raise TypeError or ValueError.
+
+    The shape is (n,), or (n, bits / 64) of 128 and 256 bits. These are given as such an array, as big-endian bytes, uint8
+    (n, bits / 8), or as a list of ints.
+    """
+    if bits in WIDE:
+        return _check_wide(values, bits)
     array = as_fingerprints(values)
     if array.ndim != 1:
         raise TypeError(f"fingerprints are in one dimension, got {array.shape}")
@@ -82,11 +105,45 @@ def checked_fingerprints(values: ArrayLike, bits: int) -> UInts:
     return np.ascontiguousarray(array)
 
 
-def mapped_fingerprints(path: str | os.PathLike[str]) -> UInts:
+def _check_wide(values: ArrayLike, bits: int) -> UInts:
+    """Return fingerprints of 128 or 256 bits as uint64 (n, words)."""
+    words, size = bits // 64, bits // 8
+    if not isinstance(values, np.ndarray):
+        values = np.asarray(values, object)
+    if values.dtype == np.uint8 and values.ndim == 2 and values.shape[1] == size:
+        return np.ascontiguousarray(values).view(">u8").astype(np.uint64)
+    if values.ndim == 1 and not values.size:
+        return np.empty((0, words), np.uint64)
+    if values.ndim == 1 and values.dtype.kind == "O":
+        joined = b"".join(_int_bytes(value, bits) for value in values)
+        return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, words)
+    if values.ndim != 2 or values.shape[1] != words:
+        raise TypeError(f"fingerprints of {bits} bits are uint64 (n, {words}), the most significant word first, uint8 "
+                        f"(n, {size}), or a list of ints, got {values.dtype} {values.shape}")
+    return np.ascontiguousarray(as_fingerprints(values))
+
+
+def _int_bytes(value: Any, bits: int) -> bytes:
+    """Return one fingerprint, an int, as big-endian bytes. TypeError or ValueError where it is not one."""
+    if not is_int(value):
+        raise TypeError(f"fingerprints of {bits} bits are unsigned integers, or {bits // 64} words each, got {value!r:.80}")
+    if not 0 <= value < 1 << bits:
+        raise ValueError(f"{value:#x} is not a fingerprint of {bits} bits")
+    return int(value).to_bytes(bits // 8, "big")
+
+
+def checked_query(value: object, bits: int) -> UInts:
+    """Return one fingerprint of 128 or 256 bits, an int, its words or its bytes, as uint64 (1, words)."""
+    row = value if isinstance(value, np.ndarray) else np.asarray(value, object)
+    return checked_fingerprints(row[None] if row.ndim else [value], bits)  # type: ignore[arg-type]
+
+
+def mapped_fingerprints(path: str | os.PathLike[str], bits: int = 64) -> UInts:
     """Map the fingerprints of a file into memory.
 
     A file that begins like a NumPy array, or has the suffix .npy, is one; any other is little-endian uint64 without a
-    header. Raises ValueError if the file is damaged, begins like a file of another kind, or ends within a fingerprint.
+    header, of which bits / 64 make one fingerprint of 128 or 256 bits. Raises ValueError if the file is damaged, begins like
+    a file of another kind, or ends within a fingerprint.
     """
     file = Path(path)
     if not file.is_file():
@@ -99,7 +156,7 @@ def mapped_fingerprints(path: str | os.PathLike[str]) -> UInts:
     for magic, what in OTHER_FILES.items():
         if begin.startswith(magic):
             raise ValueError(f"{file} begins like {what}, not like 8 bytes a fingerprint")
-    return mapped_raw(file)
+    return mapped_raw(file, bits)
 
 
 def mapped_array(path: str | os.PathLike[str]) -> UInts:
@@ -111,14 +168,17 @@ def mapped_array(path: str | os.PathLike[str]) -> UInts:
         array: UInts = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{os.fspath(path)}: no sound array of NumPy: {error}") from error
-    if array.ndim != 1 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
-        raise ValueError(f"{os.fspath(path)}: fingerprints are uint64 in one dimension, this is {array.dtype} {array.shape}")
+    wide = array.ndim == 2 and 64 * array.shape[1] in WIDE
+    if not (wide or array.ndim == 1) or array.dtype.kind != "u" or array.dtype.itemsize != 8:
+        raise ValueError(f"{os.fspath(path)}: fingerprints are uint64, (n,), (n, 2) or (n, 4), this is {array.dtype} "
+                         f"{array.shape}")
     return array
 
 
-def mapped_raw(path: str | os.PathLike[str]) -> UInts:
-    """Map a file of little-endian uint64 without a header. Raises ValueError if it ends inside of a fingerprint."""
-    size = Path(path).stat().st_size
-    if size % 8:
-        raise ValueError(f"{os.fspath(path)}: {size} bytes are not a whole number of fingerprints of 8 bytes")
-    return np.memmap(path, "<u8", "r") if size else np.empty(0, np.uint64)
+def mapped_raw(path: str | os.PathLike[str], bits: int = 64) -> UInts:
+    """Map a file of little-endian uint64 without a header. Raises ValueError if it ends within a fingerprint."""
+    size, each = Path(path).stat().st_size, max(64, bits) // 8
+    if size % each:
+        raise ValueError(f"{os.fspath(path)}: {size} bytes are not a whole number of fingerprints of {each} bytes")
+    return np.memmap(path, "<u8", "r", shape=(size // each, *word_shape(bits))) if size else \
+        np.empty((0, *word_shape(bits)), np.uint64)

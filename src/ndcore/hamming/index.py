@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 import ndcore._hamming as _hamming
 from ndcore._hamming import near_rows
 from ndcore._types import AnyArray, AnyPath, Bools, Ints, UInts
-from ndcore.hamming.fingerprints import checked_fingerprints
+from ndcore.hamming.fingerprints import WIDE, bits_of, checked_fingerprints, checked_query, word_shape
 from ndcore.hamming.ids import NO_ROWS, RowIds
 from ndcore.hamming.index_file import StoredIndex, read_index, write_index
 from ndcore.hamming.results import MAX_PAIRS, Matches, Pairs
 from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
+from ndcore.hamming.substring_plan import SubstringPlan
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
 from ndcore.notebook import fact_table, show_result
 from ndcore.parallel import map_pieces
@@ -33,26 +34,28 @@ class HammingIndex:
     """Exact index of fingerprints: find every one that differs from a query in at most max_distance bits.
 
     Sorted tables hold the fingerprints with their bits permuted, and a query looks up one prefix in each (Manku et al.
-    2007, §3.1). Recent additions are scanned until there are enough to sort; queries always see all fingerprints.
+    2007, §3.1). Fingerprints of 128 and 256 bits are found by their substrings (multi-index hashing; Norouzi et al. 2012).
+    Recent additions are scanned until there are enough to sort; queries always see all fingerprints.
 
     Parameters
     ----------
     fingerprints : array of uint64, shape (n,)
-        Repeats are kept, each with its id.
+        Repeats are kept, each with its id. Of 128 and 256 bits: uint64, shape (n, 2) or (n, 4), the most significant word
+        first; big-endian bytes, uint8, shape (n, 16) or (n, 32); or a list of ints; the last two with `bits`.
     ids : array of int, str or bytes, shape (n,), optional
         None: positions, continued by `add`. Several fingerprints may have the same id.
     max_distance : int
-        Greatest Hamming distance k to find, 0 to 10 bits.
+        Greatest Hamming distance k to find: 0 to 10 bits, or 31 of 128 and 256 bits.
     plan : "auto" or TablePlan
         Tables to build. "auto": those with the least expected query time, see `plan_tables`.
-    bits : int
-        Bits of a fingerprint, 1 to 64. Higher bits are zero.
+    bits : int, optional
+        Bits of a fingerprint: 1 to 64, where higher bits are zero, 128 or 256. None: 64 for each word of the fingerprints.
     threads : int, optional
         Threads that sort. None: one per CPU.
     compress : bool
         Compress the sorted tables (§3.2): 2^20 random fingerprints take 6 bytes a table, and 2^26 take 5.2, instead of 8
         and a directory. A query takes five to ten times as long, because a probe decodes half a block of 2 KiB; a large
-        batch decodes each block once for all its queries. The answers are the same.
+        batch decodes each block once for all its queries. The answers are the same. Not for 128 and 256 bits.
     recipe : Recipe, optional
         Recipe of the simhashes, saved with the index: ``SimHasher.from_recipe(index.recipe)`` makes its queries.
 
@@ -65,11 +68,15 @@ class HammingIndex:
     Notes
     -----
     Building takes O(n) per table. A query takes O(tables · (1 + n / 2^p)) on random fingerprints, where p is the prefix of
-    the plan. Several threads may query at the same time; `add`, `remove`, `pairs` and `save` need exclusive use.
+    the plan. Of 128 and 256 bits it takes as many lookups as `tables` says, and compares what they find: 2,900 of each for
+    10 million random fingerprints of 256 bits within 31. Where fingerprints share so many substrings that more than an
+    eighth of all would be compared, a query compares all in their order, which takes no longer. Several threads may query
+    at the same time; `add`, `remove`, `pairs` and `save` need exclusive use.
 
     References
     ----------
-    Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3, DOI 10.1145/1242572.1242592.
+    Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3, DOI 10.1145/1242572.1242592. Norouzi,
+    Punjani, Fleet (2012), Fast search in Hamming space with multi-index hashing, arXiv:1307.2982.
 
     Examples
     --------
@@ -89,18 +96,20 @@ class HammingIndex:
         ids: ArrayLike | None = None,
         max_distance: int = 3,
         plan: TablePlan | Literal["auto"] = "auto",
-        bits: int = 64,
+        bits: int | None = None,
         threads: int | None = None,
         compress: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
-        self.bits, self.max_distance = checked_search(bits, max_distance, plan)
+        self.bits, self.max_distance = checked_search(bits_of(fingerprints, bits), max_distance, plan)
+        if compress and self.bits in WIDE:
+            raise ValueError(f"tables of {self.bits} bits are not compressed; leave compress out")
         if recipe is not None and not isinstance(recipe, Recipe):
             raise TypeError(f"recipe is the Recipe of sketches, or None, got {recipe!r}")
         self.plan, self.compress, self.recipe = plan, bool(compress), recipe
         self._ids = RowIds(ids is None)
         self._levels: list[SortedTables] = []  # largest first, see `take_small_levels`
-        self._buffer = np.empty(BUFFER, np.uint64)
+        self._buffer = np.empty((BUFFER, *word_shape(self.bits)), np.uint64)
         self._buffered = 0  # fingerprints in the buffer: the last rows, in their order
         self._removed: Bools | None = None  # by row
         self._unverified: str | None = None  # path of the file, until its tables are known to be sound
@@ -134,18 +143,19 @@ class HammingIndex:
         return sum(level.nbytes for level in self._levels) + self._buffer[:self._buffered].nbytes
 
     @property
-    def tables(self) -> TablePlan | None:
+    def tables(self) -> TablePlan | SubstringPlan | None:
         """Plan of the largest level; None while all fingerprints are in the buffer."""
         return self._levels[0].plan if self._levels else None
 
     # ---- queries
 
-    def query(self, fingerprint: int) -> tuple[AnyArray, Ints]:
+    def query(self, fingerprint: int | ArrayLike) -> tuple[AnyArray, Ints]:
         """Find all fingerprints within max_distance bits of one fingerprint.
 
         Parameters
         ----------
         fingerprint : int
+            Of 128 and 256 bits also its words or its bytes, as in `HammingIndex`.
 
         Returns
         -------
@@ -161,6 +171,9 @@ class HammingIndex:
         -----
         O(tables · (1 + n / 2^p)) on random fingerprints.
         """
+        if self.bits in WIDE:
+            _, ids, near = self.query_many(checked_query(fingerprint, self.bits), 1)
+            return ids, near
         recent = self._recent if self._buffered else None
         rows, distances = near_rows(self._levels, recent, fingerprint, self.bits, self.max_distance, self._removed)
         if not rows:
@@ -179,7 +192,7 @@ class HammingIndex:
         Parameters
         ----------
         fingerprints : array of uint64, shape (m,)
-            The queries.
+            The queries, as in `HammingIndex`.
         threads : int, optional
             None: one per CPU. The result does not depend on it.
 
@@ -281,17 +294,22 @@ class HammingIndex:
                 order = np.argsort(rows)
                 ids, values, rows, removed = ids.kept(rows[order]), values[order], np.arange(len(rows)), None
         if len(values):
-            levels.append(SortedTables.of(values, rows, self._plan_for(len(values)), threads, self.compress))
+            levels.append(self._sort(values, rows, threads))
         self._levels, self._buffered, self._ids, self._removed = levels, 0, ids, removed
 
     def _gather(self, threads: int | None) -> None:
         """Merge all levels into one, without removed rows and verified."""
         self._verify(threads)
         if self._buffered or len(self._levels) > 1 or self._removed is not None:
-            self._merge(np.empty(0, np.uint64), self._ids, threads, everything=True)
+            self._merge(self._buffer[:0], self._ids, threads, everything=True)
 
-    def _plan_for(self, n: int) -> TablePlan:
-        return self.plan if isinstance(self.plan, TablePlan) else plan_tables(self.bits, self.max_distance, math.log2(n))
+    def _sort(self, values: UInts, rows: Ints, threads: int | None) -> SortedTables:
+        """Sort fingerprints into a level of their own."""
+        if self.bits in WIDE:
+            return SortedTables.of_wide(values, rows, self.max_distance, threads)
+        plan = self.plan if isinstance(self.plan, TablePlan) else \
+            plan_tables(self.bits, self.max_distance, math.log2(len(values)))
+        return SortedTables.of(values, rows, plan, threads, self.compress)
 
     def remove(self, ids: ArrayLike) -> int:
         """Remove all fingerprints that have one of these ids.
@@ -395,6 +413,19 @@ class Recent(NamedTuple):
             return [], []
         return (at + self.first).tolist(), [(near ^ value).bit_count() for near in self.values[at].tolist()]
 
+    def many(self, queries: UInts, max_distance: int) -> list[tuple[Ints, ...]]:
+        """Scan the buffer for several queries: parts of (positions of queries, rows, distances)."""
+        if self.values.ndim == 2:
+            near = _hamming.SubstringSearcher(self.values, max_distance, []).probe(queries)
+            query, rank, distance = (near[name].astype(np.int64) for name in ("query", "rank", "distance"))
+            return [(query, rank + self.first, distance)]
+        parts: list[tuple[Ints, ...]] = []
+        for i, value in enumerate(queries.tolist()):
+            rows, distances = self.near(value, max_distance)
+            if rows:
+                parts.append((np.full(len(rows), i), np.array(rows), np.array(distances)))
+        return parts
+
 
 def near_many(
     levels: Sequence[SortedTables], recent: Recent | None, queries: UInts, first: int, max_distance: int,
@@ -403,10 +434,7 @@ def near_many(
     """Find the matches of some queries, by query, then as `_near.near_rows` sorts. `first`: position of the first query."""
     parts: list[tuple[Ints, ...]] = [level.many(queries) for level in levels]
     if recent is not None:
-        for i, value in enumerate(queries.tolist()):
-            rows, distances = recent.near(value, max_distance)
-            if rows:
-                parts.append((np.full(len(rows), i), np.array(rows), np.array(distances)))
+        parts += recent.many(queries, max_distance)
     near = joined(parts)
     if removed is not None:
         kept = ~removed[near.row]

@@ -10,9 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ndcore._types import AnyArray, AnyPath, Arrays, UInts
+from ndcore.hamming.fingerprints import WIDE, word_shape
 from ndcore.hamming.ids import RowIds
 from ndcore.hamming.results import Matches
 from ndcore.hamming.sorted_tables import RowMatches, SortedTables
+from ndcore.hamming.substring_plan import SubstringPlan
 from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import TablePlan, checked_search
 from ndcore.readonly import frozen
@@ -49,12 +51,15 @@ class StoredIndex(NamedTuple):
 def write_index(path: AnyPath, stored: StoredIndex) -> None:
     """Write an index to one checksummed file, atomically."""
     arrays: dict[str, AnyArray] = {}
-    plan, tables = stored.plan, None
+    plan: TablePlan | SubstringPlan | Literal["auto"] = stored.plan
+    tables: list[Any] | int | None = None  # the permuted tables, or the number of substrings
     if stored.tables is not None:
         arrays.update(stored.tables.arrays())
         plan = stored.tables.plan
     if isinstance(plan, TablePlan):
         tables = [[table.prefix, [list(run) for run in table.runs]] for table in plan.tables]
+    elif isinstance(plan, SubstringPlan):
+        tables = plan.substrings
     ids = stored.ids.stored
     if isinstance(ids, PackedStrings):
         arrays.update(id_bytes=ids.data, id_ends=ids.ends)
@@ -94,6 +99,13 @@ def _read_stored(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIn
         raise ValueError(f"it has {count} fingerprints and no tables")
     if header["tables"] is None:
         return StoredIndex(bits, max_distance, compress, "auto", recipe, row_ids, None)
+    if bits in WIDE:
+        if compress:
+            raise ValueError(f"tables of {bits} bits are not compressed")
+        different = len(arrays["fingerprints"])
+        substrings = SubstringPlan(bits, max_distance, math.log2(max(1, different)), operator.index(header["tables"]))
+        wide = SortedTables.restored(substrings, arrays, count, compress, place)
+        return StoredIndex(bits, max_distance, compress, "auto", recipe, row_ids, wide)
     plan = TablePlan(bits, max_distance, math.log2(max(1, count)), tuple(
         PermutedTable(prefix, tuple((low, width) for low, width in runs)) for prefix, runs in header["tables"]))
     tables = SortedTables.restored(plan, arrays, count, compress, place) if count else None
@@ -115,8 +127,10 @@ class SavedFingerprints:
 
     def fingerprints(self, begin: int, end: int) -> UInts:
         """Read the fingerprints from one position up to another."""
-        fingerprints = self._tables.keys.fingerprints(begin, end) if self._tables else np.empty(0, np.uint64)
-        if int(fingerprints.max(initial=0)) >> self.bits:
+        if self._tables is None:
+            return np.empty((0, *word_shape(self.bits)), np.uint64)
+        fingerprints = self._tables.keys.fingerprints(begin, end)
+        if self.bits < 64 and int(fingerprints.max(initial=0)) >> self.bits:
             raise CorruptFile(f"{self._place}: a fingerprint, {fingerprints.max()}, has more than {self.bits} bits")
         return fingerprints
 

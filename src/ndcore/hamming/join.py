@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import UInts
-from ndcore.hamming.fingerprints import checked_fingerprints, mapped_fingerprints
+from ndcore.hamming.fingerprints import WIDE, bits_of, checked_fingerprints, mapped_fingerprints
 from ndcore.hamming.index_file import SavedFingerprints
 from ndcore.hamming.results import Matches
 from ndcore.hamming.sorted_tables import RowMatches, SortedTables, joined
@@ -30,7 +30,7 @@ def hamming_join(
     fingerprints: ArrayLike | str | os.PathLike[str],
     max_distance: int = 3,
     *,
-    bits: int = 64,
+    bits: int | None = None,
     plan: TablePlan | Literal["auto"] = "auto",
     span: tuple[int, int] | None = None,
     threads: int | None = None,
@@ -45,6 +45,7 @@ def hamming_join(
     Parameters
     ----------
     queries : array of uint64, shape (m,)
+        Of 128 and 256 bits as in `HammingIndex`.
     fingerprints : array of uint64, shape (n,), or path
         A path names an array saved by NumPy (.npy), a saved `HammingIndex`, or a file of little-endian uint64 without a
         header. It is mapped into memory. The checksums of an index are not compared; `HammingIndex.open` does that.
@@ -88,18 +89,21 @@ def hamming_join(
     >>> hamming_join([0b0110, 0b1000], [0b0000, 0b0111, 0b1111], max_distance=1, bits=4)
     <Matches: 2 rows of (query, id, distance): (0, 1, 1), (1, 0, 1)>
     """
-    bits, max_distance = checked_search(bits, max_distance, plan)
+    bits, max_distance = checked_search(bits_of(queries, bits), max_distance, plan)
     asked = checked_fingerprints(queries, bits)
     collection = _open_collection(fingerprints, bits)
-    if plan == "auto":
-        plan = plan_join(bits, max_distance, math.log2(max(1, len(asked))))
     first, last = _check_span(span, len(collection))
     if not len(asked) or first == last:
         return collection.matches(joined([]))
-    tables = SortedTables.of(asked, np.arange(len(asked)), plan, threads, room=JOIN_ROOM)
+    if bits in WIDE:
+        tables = SortedTables.of_wide(asked, np.arange(len(asked)), max_distance, threads)
+    else:
+        made = plan if isinstance(plan, TablePlan) else plan_join(bits, max_distance, math.log2(len(asked)))
+        tables = SortedTables.of(asked, np.arange(len(asked)), made, threads, room=JOIN_ROOM)
+    chunk = max(1, CHUNK * 64 // max(64, bits))
 
     def scan_chunk(begin: int) -> RowMatches:
-        end = min(begin + CHUNK, last)
+        end = min(begin + chunk, last)
         parts = []
         for at in range(begin, end, PROBED_AT_ONCE):
             piece = checked_fingerprints(collection.fingerprints(at, min(at + PROBED_AT_ONCE, end)), bits)
@@ -109,10 +113,10 @@ def hamming_join(
 
     parts = []
     with reporting(progress) as report:
-        chunks = range(first, last, CHUNK)
+        chunks = range(first, last, chunk)
         for begin, part in zip(chunks, map_pieces(scan_chunk, chunks, threads), strict=True):
             parts.append(part)
-            report("joining", min(begin + CHUNK, last) - first, last - first)
+            report("joining", min(begin + chunk, last) - first, last - first)
     return collection.matches(joined(parts))
 
 
@@ -138,7 +142,7 @@ def _open_collection(fingerprints: ArrayLike | str | os.PathLike[str], bits: int
     if not isinstance(fingerprints, (str, os.PathLike)):
         return _FingerprintArray(checked_fingerprints(fingerprints, bits))
     if container.kind_of(fingerprints) is None:
-        return _FingerprintArray(mapped_fingerprints(fingerprints))
+        return _FingerprintArray(mapped_fingerprints(fingerprints, bits))
     index = SavedFingerprints(fingerprints)
     if index.bits != bits:
         raise ValueError(f"{os.fspath(fingerprints)} holds fingerprints of {index.bits} bits; asked are {bits}")

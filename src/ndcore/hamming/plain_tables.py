@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import ndcore._hamming as _hamming
 import ndcore._keys as _keys
-from ndcore._types import AnyArray, UInts
-from ndcore.hamming.row_pairs import near_pairs
+from ndcore._types import AnyArray, Ints, UInts
+from ndcore.hamming.row_pairs import find_rank_pairs, near_pairs
 from ndcore.hamming.table_designs import PermutedTable
 from ndcore.hamming.table_plan import PRESENCE_ROOM, TablePlan, directory_bits, presence_bits
 from ndcore.parallel import map_pieces
@@ -137,6 +137,10 @@ class PlainTables:
             for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
                 if end > begin:
                     yield t, begin, end
+
+    def rank_pairs(self, threads: int | None, most: int) -> tuple[Ints, Ints, Ints]:
+        """Find the pairs within the distance: (rank, other rank, distance), in any order. ValueError beyond `most`."""
+        return find_rank_pairs(self.searcher, map_pieces(lambda task: self.pairs(task, most), self.tasks(), threads), most)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Name the arrays that a file holds."""

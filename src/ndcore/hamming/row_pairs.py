@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,15 @@ def collected(parts: Iterable[UInts], most: int) -> UInts:
         if count > most:
             raise too_many(most)
     return np.concatenate(listed)
+
+
+def find_rank_pairs(searcher: Any, parts: Iterable[UInts], most: int) -> tuple[Ints, Ints, Ints]:
+    """Return pairs of fingerprints, uint64 (m, 2), as (rank, other rank, distance). ValueError where they are too many.
+
+    searcher: gives fingerprints their ranks.
+    """
+    a, b = (np.ascontiguousarray(column) for column in collected(parts, most).T)
+    return searcher.ranks(a), searcher.ranks(b), _hamming.distances(a, b)
 
 
 def row_pairs(rows: AnyArray, starts: Ints | None, x: Ints, y: Ints, distance: Ints, most: int) -> tuple[Ints, Ints, Ints]:

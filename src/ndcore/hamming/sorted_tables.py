@@ -1,6 +1,7 @@
 """Sorted tables of permuted fingerprints, and the rows that have each fingerprint (Manku, Jain, Das Sarma 2007, §3.1).
 
-`SortedTables` adds rows to `PlainTables` or `CompressedTables`, which hold every different fingerprint once per table.
+`SortedTables` adds rows to `PlainTables` or `CompressedTables`, which hold every different fingerprint once per table, or to
+`SubstringTables`, which are those of 128 and 256 bits.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import ndcore._hamming as _hamming
 from ndcore._entries import sort_entries
 from ndcore._hamming import Level
-from ndcore._types import AnyArray, Ints, UInts
+from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.hamming.compressed_tables import CompressedTables
 from ndcore.hamming.plain_tables import PlainTables
-from ndcore.hamming.row_pairs import collected, ranges, row_pairs
-from ndcore.hamming.table_plan import MAX_DISTANCE, PRESENCE_ROOM, TablePlan
-from ndcore.parallel import map_pieces
+from ndcore.hamming.row_pairs import ranges, row_pairs
+from ndcore.hamming.substring_plan import SubstringPlan
+from ndcore.hamming.substring_tables import SubstringTables, order_rows
+from ndcore.hamming.table_plan import MAX_WIDE_DISTANCE, PRESENCE_ROOM, TablePlan
 from ndcore.storage.container import CorruptFile
 
 MAX_FINGERPRINTS = (1 << 32) - 1
-DISTANCE_BITS = MAX_DISTANCE.bit_length()
+DISTANCE_BITS = MAX_WIDE_DISTANCE.bit_length()
+Keys = PlainTables | CompressedTables | SubstringTables
 
 
 class RowMatches(NamedTuple):
@@ -66,51 +68,63 @@ class SortedTables:
         Rows by ascending fingerprint; rows with the same fingerprint ascend.
     starts : int64, shape (different + 1,), or None
         Where the rows of each fingerprint begin; None if every fingerprint has one row.
-    keys : PlainTables or CompressedTables
-        The sorted tables of the different fingerprints.
-    level : _near.Level
-        The search for one query.
+    keys : PlainTables, CompressedTables or SubstringTables
+        The tables of the different fingerprints.
+    level : _near.Level or None
+        The search for one query of up to 64 bits.
     """
 
-    plan: TablePlan
     rows: AnyArray
     starts: Ints | None
-    keys: PlainTables | CompressedTables
-    level: Level
+    keys: Keys
+    level: Level | None
 
-    def __init__(self, plan: TablePlan, rows: AnyArray, starts: Ints | None, keys: PlainTables | CompressedTables,
-                 place: str | None = None) -> None:
-        self.plan, self.rows, self.starts, self.keys = plan, rows, starts, keys
+    def __init__(self, rows: AnyArray, starts: Ints | None, keys: Keys, place: str | None = None) -> None:
+        self.rows, self.starts, self.keys = rows, starts, keys
         self._place = place  # the file of rows and keys, which may be unsound; None: sorted here
-        self.level = Level(keys.searcher, rows, starts, None if place is None else len(rows), partial(refused, place))
+        self.level = None if isinstance(keys, SubstringTables) else Level(
+            keys.searcher, rows, starts, None if place is None else len(rows), partial(refused, place))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SortedTables, (self.plan, self.rows, self.starts, self.keys, self._place)
+        return SortedTables, (self.rows, self.starts, self.keys, self._place)
+
+    @property
+    def plan(self) -> TablePlan | SubstringPlan:
+        """The plan of the tables."""
+        return self.keys.plan
 
     @classmethod
     def of(cls, values: UInts, rows: AnyArray, plan: TablePlan, threads: int | None,
            compress: bool = False, room: int = PRESENCE_ROOM) -> SortedTables:
-        """Sort fingerprints. O(n · tables), on several threads. `room` is as in `PlainTables.of`."""
+        """Sort fingerprints of up to 64 bits. O(n · tables), on several threads. `room` is as in `PlainTables.of`."""
         entries = np.empty((len(values), 2), np.uint64)
         entries[:, 0], entries[:, 1] = values, rows
         sort_entries(entries)
         first = np.concatenate([[True], entries[1:, 0] != entries[:-1, 0]])
         different = np.ascontiguousarray(entries[first, 0])
-        starts = None if len(different) == len(entries) else np.append(np.flatnonzero(first), len(entries))
-        sorted_rows = entries[:, 1].astype(np.uint32 if int(rows.max()) < 1 << 32 else np.int64)
+        sorted_rows, starts = _group_rows(entries[:, 1], first)
         del entries, first
-        if len(different) > MAX_FINGERPRINTS:
-            raise ValueError(f"{len(different)} different fingerprints; an index holds {MAX_FINGERPRINTS}: split them, or "
-                             "search them in a file with hamming_join")
         keys = CompressedTables.of(plan, different, threads) if compress else PlainTables.of(plan, different, threads, room)
-        return cls(plan, sorted_rows, starts, keys)
+        return cls(sorted_rows, starts, keys)
+
+    @classmethod
+    def of_wide(cls, values: UInts, rows: AnyArray, max_distance: int, threads: int | None) -> SortedTables:
+        """Sort fingerprints of 128 or 256 bits, uint64 (n, words). O(n · bits), on several threads."""
+        order = order_rows(values, rows)
+        values = values[order]
+        first = np.concatenate([[True], (values[1:] != values[:-1]).any(axis=1)])
+        sorted_rows, starts = _group_rows(rows[order], first)
+        different = values if starts is None else values[first]
+        del values, order, first
+        return cls(sorted_rows, starts, SubstringTables.of(max_distance, different, threads))
 
     @classmethod
     def restored(
-        cls, plan: TablePlan, arrays: Mapping[str, AnyArray], rows: int, compress: bool, place: str,
+        cls, plan: TablePlan | SubstringPlan, arrays: Mapping[str, AnyArray], rows: int, compress: bool, place: str,
     ) -> SortedTables:
         """Wrap the arrays of a file, named by `place`. Raises ValueError if their shapes do not fit; `check` reads them."""
-        keys = (CompressedTables if compress else PlainTables).restored(plan, arrays)
+        keys: Keys = SubstringTables.restored(plan, arrays) if isinstance(plan, SubstringPlan) else (
+            CompressedTables if compress else PlainTables).restored(plan, arrays)
         starts, numbers = arrays.get("starts"), arrays["rows"]
         sound = numbers.ndim == 1 and numbers.dtype in (np.uint32, np.int64) and len(numbers) == rows
         if starts is None:
@@ -120,7 +134,7 @@ class SortedTables:
             sound = sound and starts[-1] == len(numbers) and bool((np.diff(starts) > 0).all())
         if not sound:
             raise ValueError("its arrays do not fit each other")
-        return cls(plan, numbers, starts, keys, place)
+        return cls(numbers, starts, keys, place)
 
     def check(self, threads: int | None) -> None:
         """Raise ValueError if the tables hold different fingerprints, or a row is missing. O(n · tables)."""
@@ -153,9 +167,9 @@ class SortedTables:
         return self.keys.nbytes
 
     def values(self) -> UInts:
-        """Return the fingerprint of each of `rows`; uint64 (count,)."""
+        """Return the fingerprint of each of `rows`; uint64 (count,) or (count, words)."""
         fingerprints = self.keys.fingerprints(0, self.keys.count)
-        return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts))
+        return fingerprints if self.starts is None else np.repeat(fingerprints, np.diff(self.starts), axis=0)
 
     def many(self, queries: UInts) -> RowMatches:
         """Find all matches of several queries."""
@@ -177,10 +191,7 @@ class SortedTables:
 
         ValueError where there are more than `most`.
         """
-        pairs = collected(map_pieces(lambda task: self.keys.pairs(task, most), self.keys.tasks(), threads), most)
-        a, b = (np.ascontiguousarray(column) for column in pairs.T)
-        x, y = self.keys.searcher.ranks(a), self.keys.searcher.ranks(b)
-        return row_pairs(self.rows, self.starts, x, y, _hamming.distances(a, b), most)
+        return row_pairs(self.rows, self.starts, *self.keys.rank_pairs(threads, most), most)
 
     def arrays(self) -> Mapping[str, AnyArray]:
         """Name the arrays that a file holds."""
@@ -188,3 +199,13 @@ class SortedTables:
         if self.starts is not None:
             named["starts"] = self.starts
         return named | self.keys.arrays()
+
+
+def _group_rows(rows: AnyArray, first: Bools) -> tuple[AnyArray, Ints | None]:
+    """Return (rows, starts) of `SortedTables` for rows by fingerprint; first: whether it differs from the one before."""
+    different = int(np.count_nonzero(first))
+    if different > MAX_FINGERPRINTS:
+        raise ValueError(f"{different} different fingerprints; an index holds {MAX_FINGERPRINTS}: split them, or "
+                         "search them in a file with hamming_join")
+    starts = None if different == len(rows) else np.append(np.flatnonzero(first), len(rows))
+    return rows.astype(np.uint32 if int(rows.max()) < 1 << 32 else np.int64), starts

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from ndcore.checks import checked_int
+from ndcore.hamming.fingerprints import WIDE
 from ndcore.hamming.table_designs import (
     MAX_TABLES,
     PermutedTable,
@@ -22,6 +23,7 @@ from ndcore.hamming.table_designs import (
 from ndcore.human import counted
 
 MAX_DISTANCE = 10
+MAX_WIDE_DISTANCE = 31  # of 128 and 256 bits
 KEY_BYTES = 8
 ENTRY_BYTES = 4  # of a directory
 PROBE_NS = 60.0  # look a prefix up in memory
@@ -146,9 +148,9 @@ class TablePlan:
             f"  prefix      {bits}",
             f"  a probe     meets at most {_short(self.matches)} fingerprints on average",
             f"  a query     {counted(len(self.tables), 'probe')}, {_short(self.candidates)} fingerprints, "
-            f"about {_time(self.nanoseconds)}",
-            f"  memory      {_bytes(self.memory)}, {self.memory / math.exp2(self.log2_count):.1f} bytes a fingerprint, "
-            "ids apart",
+            f"about {format_time(self.nanoseconds)}",
+            f"  memory      {format_memory(self.memory)}, {self.memory / math.exp2(self.log2_count):.1f} bytes a "
+            "fingerprint, ids apart",
         ])
 
 
@@ -244,8 +246,10 @@ def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int
     """Check the parameters of a search and return (bits, max_distance).
 
     TypeError or ValueError where a number is outside its range, or the plan is neither "auto" nor a TablePlan for these
-    numbers that finds all fingerprints.
+    numbers that finds all fingerprints; of 128 and 256 bits, where it is not "auto".
     """
+    if bits in WIDE:
+        return _check_wide_search(bits, max_distance, plan)
     bits, max_distance, _ = _check_plan(bits, max_distance, 0)
     if not isinstance(plan, TablePlan):
         if not isinstance(plan, str) or plan != "auto":
@@ -257,6 +261,15 @@ def checked_search(bits: int, max_distance: int, plan: object) -> tuple[int, int
         raise ValueError(f"the plan does not find all fingerprints within {max_distance} bits: every table leads with one "
                          f"of the bits {', '.join(map(str, sorted(missed)))}; plan_tables makes plans that do")
     return bits, max_distance
+
+
+def _check_wide_search(bits: int, max_distance: int, plan: object) -> tuple[int, int]:
+    max_distance = checked_int("max_distance", max_distance)
+    if not 0 <= max_distance <= MAX_WIDE_DISTANCE:
+        raise ValueError(f"max_distance is {max_distance}; 0 to {MAX_WIDE_DISTANCE} of {bits} bits are searched for")
+    if not isinstance(plan, str) or plan != "auto":
+        raise ValueError(f'plan is {plan!r:.80}; fingerprints of {bits} bits are searched by substrings, with plan="auto"')
+    return int(bits), max_distance
 
 
 def plan_join(bits: int, max_distance: int, log2_count: float) -> TablePlan:
@@ -299,7 +312,7 @@ def _check_plan(bits: int, max_distance: int, log2_count: float) -> tuple[int, i
         raise TypeError(f"log2_count is {log2_count!r:.80}; it must be a number")
     log2_count = float(log2_count)
     if not 1 <= bits <= 64:
-        raise ValueError(f"bits is {bits}; fingerprints have 1 to 64")
+        raise ValueError(f"bits is {bits}; permuted tables have 1 to 64, and indexes and joins also take 128 and 256")
     if not 0 <= max_distance <= MAX_DISTANCE:
         raise ValueError(f"max_distance is {max_distance}; 0 to {MAX_DISTANCE} bits are searched for")
     if max_distance >= bits:
@@ -326,12 +339,14 @@ def _short(x: float) -> str:
     return f"{x:.3g}" if x < 1000 else f"{x:,.0f}"
 
 
-def _bytes(n: float) -> str:
+def format_memory(n: float) -> str:
+    """Return a number of bytes with a binary unit."""
     power = min(5, int(math.log2(n) / 10))
     return f"{n / 1024**power:.4g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB')[power]}"
 
 
-def _time(ns: float) -> str:
+def format_time(ns: float) -> str:
+    """Return nanoseconds with the unit that suits them."""
     for unit in ("ns", "µs", "ms"):
         if ns < 1000:
             return f"{ns:.3g} {unit}"

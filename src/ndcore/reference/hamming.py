@@ -1,4 +1,5 @@
-"""The Hamming distance problem by permuted sorted tables, and their compression (Manku, Jain, Das Sarma 2007, section 3)."""
+"""The Hamming distance problem: permuted sorted tables and their compression (Manku, Jain, Das Sarma 2007, section 3), and
+multi-index hashing (Norouzi, Punjani, Fleet 2012)."""
 
 from __future__ import annotations
 
@@ -102,6 +103,51 @@ class Tables:
 def within(fingerprints: Sequence[int], fingerprint: int, k: int) -> list[tuple[int, int]]:
     """Find (position, distance) of every fingerprint within k bits, by comparing all."""
     return [(i, distance(f, fingerprint)) for i, f in enumerate(fingerprints) if distance(f, fingerprint) <= k]
+
+
+# ---------------------------------------------------------------------------------------------- multi-index hashing
+
+# Norouzi, Punjani, Fleet 2012, "Fast search in Hamming space with multi-index hashing", section 2, arXiv:1307.2982. Cut the
+# bits into m disjoint substrings and give substring i a radius r_i, with (r_0 + 1) + … + (r_(m-1) + 1) = k + 1. If every
+# substring of two codes differs in more than r_i bits, they differ in k + 1 bits or more. So whatever is within k bits of a
+# query is within r_i bits of it in some substring i, and is found there by looking up all substrings that are so near.
+
+
+def substring_radii(tables: int, k: int) -> list[int]:
+    """List the radius of each of m <= k + 1 substrings: k = m·a + b, the first b + 1 have radius a, the others a − 1."""
+    a, b = divmod(k, tables)
+    return [a if i <= b else a - 1 for i in range(tables)]
+
+
+def substring(code: int, bits: int, tables: int, i: int) -> int:
+    """Return substring i of m: the bits i, i + m, i + 2m, … of the code, bit 0 the most significant."""
+    taken = 0
+    for position in range(i, bits, tables):
+        taken = taken << 1 | code >> bits - 1 - position & 1
+    return taken
+
+
+class Substrings:
+    """A hash table for each substring, from its values to the codes that have them."""
+
+    def __init__(self, codes: Sequence[int], bits: int, k: int, tables: int) -> None:
+        self.codes, self.bits, self.k, self.tables = list(codes), bits, k, tables
+        self.buckets: list[dict[int, list[int]]] = [{} for _ in range(tables)]
+        for i, buckets in enumerate(self.buckets):
+            for position, code in enumerate(codes):
+                buckets.setdefault(substring(code, bits, tables, i), []).append(position)
+
+    def query(self, code: int) -> list[tuple[int, int]]:
+        """Find (position, distance) of every code within k bits, ascending."""
+        near = set()
+        for i, (radius, buckets) in enumerate(zip(substring_radii(self.tables, self.k), self.buckets, strict=True)):
+            value, width = substring(code, self.bits, self.tables, i), len(range(i, self.bits, self.tables))
+            for differing in range(radius + 1):
+                for chosen in combinations(range(width), differing):
+                    for position in buckets.get(value ^ sum(1 << bit for bit in chosen), []):
+                        if distance(self.codes[position], code) <= self.k:
+                            near.add((position, distance(self.codes[position], code)))
+        return sorted(near)
 
 
 # ---------------------------------------------------------------------------------------------- compression
