@@ -6,9 +6,9 @@ near each other somewhere does not depend on items. So each pair is handled once
 tested for the other one. If a window recurs within `near` + 1 tokens, only the first and the last place count: whatever is
 near a place between them is near one of these.
 
-The number of pairs is quadratic if many different windows are within `near` tokens, as in one long text with a large `near`. If
-there are more pairs than items that have these windows, counted for each window, windows are taken to their items instead.
-Then only the two places of a first field next to another field are compared with it.
+The number of pairs is quadratic if many different windows are within `near` tokens, as in one long text with a large
+`near`. If there are more pairs than items that have these windows, counted for each window, windows are taken to their
+items instead. Then only the two places of a first field next to another field are compared with it.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class NearFields:
     Notes
     -----
     Memory: about 40 bytes for each token of the parts, and about 80 MB for pairs and places. A hit is compared with hits of
-    the other kind within `near` tokens plus a window. If these are more than PAIRS, and more than h, the number of items that
-    have the window of each hit, it takes O(h log h) instead.
+    the other kind within `near` tokens plus a window. If these are more than PAIRS, and more than h, the number of items
+    that have the window of each hit, it takes O(h log h) instead.
     """
 
     def __init__(self, grams: Grams, offsets: Ints, items: Ints, fields: Ints, near: int) -> None:
