@@ -34,6 +34,12 @@ Results
 Sketches
     MinHasher, BottomSketcher, ModSketcher  signatures, bottom-k sketches, mod sketches of sets
     Winnower, SimHasher                     fingerprints with their places; 64 bits for weighted features, weights: Idf
+    WeightedMinHasher                       signatures in which rare shingles count more
+    b_bit, BBitSketches                     1, 2, 4 or 8 bits of each minimum
+    IMatcher, BucketSketcher, TermSignatures
+                                            equal lists of words: I-Match, checksum buckets
+    DatasketchHasher, PackageSimHasher, ScanossWinnower
+                                            values of other tools
     Sketches, Simhashes, Winnowed           what they make; meta_sketches makes sketches of sketches
     Recipe, RecipeMismatch, CorruptFile     how sketches were made; sketches that do not fit together; damaged files
     greedy_clusters                         clusters around representative sketches
