@@ -88,7 +88,7 @@ class WrittenSource(StoreSource):
         try:
             prepared = await self._next(anext(parts, None))
             while prepared is not None:
-                job = self._decider.put(partial(_given, prepared.pages), len(prepared.asked), streamed=True)
+                job = self._decider.put(partial(_keep_unchanged, prepared.pages), len(prepared.asked), streamed=True)
                 ahead = asyncio.ensure_future(self._next(anext(parts, None)))
                 ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # raised where it is awaited
                 try:
@@ -240,7 +240,7 @@ async def _answers(job: WaitingJob) -> list[PageDecision]:
         return [describe(answer) for answer in await asyncio.wrap_future(job.answered)]
 
 
-def _given(pages: Pages) -> Pages:
+def _keep_unchanged(pages: Pages) -> Pages:
     """Return prepared pages unchanged: the `prepare` of a job."""
     return pages
 
