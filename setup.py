@@ -28,7 +28,7 @@ C_FILES = {
     "_repeats": ["repeats", "repeat_rows", "suffixes", "vocabulary"],
     "_samples": ["modsketch", "winnow"],
     "_hamming": ["hamming", "probes", "compressed"],
-    "_simhash": ["simhash", "weights"],
+    "_simhash": ["simhash", "weights", "weighted"],
     "_arrow": ["arrow"],
     "_jsonl": ["jsonl"],
     "_markup": ["markup"],

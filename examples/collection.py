@@ -1,21 +1,23 @@
 """Cluster a collection once, save it, and query it by text and by id (Broder et al. 1997, §4).
 
-The collection: the licence texts of this machine, or two short texts where there are none.
+    python examples/collection.py [FOLDER]
+
+Without FOLDER: the texts in examples/sample/texts.
 """
 
+import sys
 import tempfile
 from pathlib import Path
 
 import ndcore as nd
 
-folder = Path("/usr/share/common-licenses")
-files = sorted(path for path in folder.glob("*") if path.is_file()) if folder.is_dir() else []
-texts = [path.read_bytes() for path in files] or [b"a rose is a rose is a rose", b"a rose is a rose is a rose it is"]
-names = [path.name for path in files] or ["one", "two"]
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "examples/sample/texts")
+files = sorted(path for path in folder.glob("*") if path.is_file())
+texts, names = [path.read_bytes() for path in files], [path.name for path in files]
 
 with tempfile.TemporaryDirectory() as work:
     # 1. Sketch, count shared shingles, cluster. Everything is saved in the directory.
-    collection = nd.Collection.build(Path(work) / "licences", texts, names, threshold=0.5)
+    collection = nd.Collection.build(Path(work) / "collection", texts, names, threshold=0.5)
     print(collection.clustering)
     for members in collection.clustering.clusters():
         print("cluster:", ", ".join(names[position] for position in members))

@@ -4,9 +4,10 @@
     python tools/fixtures.py --check    write nothing; what this ndcore writes has the bytes of the newest fixtures
 
 A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Winnowed
-fingerprints are sketches of revision 1, all other sketches have revision 0. Fixtures are kept for good:
-`tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new number, and this tool then writes
-a new folder beside the old one. Answers come from `ndcore.reference` and never from the files.
+fingerprints are sketches of revision 1, lists of terms and weighted signatures of revision 2, all other sketches of revision
+0. Fixtures are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose bytes change gets a new
+number, and this tool then writes a new folder beside the old one. Answers come from `ndcore.reference` and never from the
+files.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,6 +87,23 @@ WINNOWERS = {
     "winnow": (nd.Winnower(4, SHINGLING), lambda f: plain.winnow(f, 4)),
     "winnow-rightmost": (nd.Winnower(3, SHINGLING, robust=False, seed=7), lambda f: plain.winnow(f, 3, 7, False)),
 }
+LEXICON = nd.Idf.learn(list(TEXTS.values()), SHINGLING)  # of all shingles of all texts
+
+
+def _lexicon() -> set[int]:
+    return {f for text in TEXTS.values() for f in shingling.fingerprints(text, width=SHINGLING.width)}
+
+
+def _weights() -> dict[int, Fraction]:
+    counted = plain.document_frequencies([shingling.fingerprints(text, width=SHINGLING.width) for text in TEXTS.values()])
+    return {f: Fraction(plain.idf(len(TEXTS), df), plain.WEIGHT_UNIT) for f, df in counted.items()}
+
+
+SIGNERS: Sketchers = {
+    "buckets": (nd.BucketSketcher(5, least=1, shingling=SHINGLING), lambda f: plain.bucket_signatures(f, 5)),
+    "weighted": (nd.WeightedMinHasher(9, LEXICON), lambda f: plain.weighted_signature(f, 9, _weights())),
+    "imatch": (nd.IMatcher(LEXICON, 0, 1, 3, 0.25, 1, 7), lambda f: plain.imatch_signatures(f, _lexicon(), 3, 0.25, 1, 7)),
+}
 META_RUN, META_SIZE = 3, 6
 
 
@@ -111,6 +130,14 @@ def write_winnowed(folder: Path) -> None:
     for name, (sketcher, _) in WINNOWERS.items():
         made = sketcher.sketch_many(list(TEXTS.values()))
         made.ids = list(TEXTS) if name == "winnow" else None
+        made.save(folder / f"{name}.nds")
+
+
+def write_signed(folder: Path) -> None:
+    """Write signatures of lists of terms and of weights, with ids and without."""
+    for name, (sketcher, _) in SIGNERS.items():
+        made = sketcher.sketch_many(list(TEXTS.values()))
+        made.ids = list(TEXTS) if name == "imatch" else None
         made.save(folder / f"{name}.nds")
 
 
@@ -169,6 +196,7 @@ def write_stores(folder: Path) -> None:
 FORMATS: tuple[tuple[str, int, Callable[[Path], None]], ...] = (  # name, the number that is written, what writes it
     ("sketches", 0, write_sketches),
     ("sketches", 1, write_winnowed),
+    ("sketches", 2, write_signed),
     ("weights", 0, write_weights),
     ("hamming", 0, write_indexes),
     ("collection", COLLECTION.format, write_collections),
@@ -181,7 +209,8 @@ RANDOM = ("store",)  # formats with random tags: their bytes differ every time
 
 
 def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
-    answers = {name: [_hex(reference(f)) if f else [] for f in shingles] for name, (_, reference) in SKETCHERS.items()}
+    answers = {name: [_hex(reference(f)) if f else [] for f in shingles]
+               for name, (_, reference) in (SKETCHERS | SIGNERS).items()}
     for name, (_, winnowed) in WINNOWERS.items():
         answers[name] = [[[hex(z), position] for z, position in winnowed(f)] for f in shingles]
     answers["meta"] = [_hex(plain.meta_sketch(plain.bottom(f, 12), META_RUN, META_SIZE)) for f in shingles]

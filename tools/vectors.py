@@ -485,6 +485,63 @@ def winnow_vectors() -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------------------------------- weighted sets
+
+
+def weighted_vectors() -> dict[str, Any]:
+    bags = {name: given[:200] for name, given in sequences().items()}
+    numbers = [value * 2.0**power for value in (1.0, 1.2, 1.4142135623730949, 1.4142135623730951, 1.9999999999999998)
+               for power in (-70, -33, -1, 0, 1, 47)]
+    return {
+        "header": header(
+            "Consistent weighted samples",
+            "DESIGN.md section 3; Ioffe 2010, Improved consistent sampling, weighted minhash and L1 sketching, section 3",
+            logarithms="[x, log(x)] as hexadecimal floats",
+            bags="name: fingerprints of the occurrences of features",
+            weights="counted: every occurrence weighs 1; else occurrence i weighs (i mod 7) / 4; repeats are added up",
+        ),
+        "logarithms": [[x.hex(), reference.natural_log(x).hex()] for x in numbers],
+        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "signatures": [
+            {"bag": name, "num_perm": num_perm, "seed": hex(seed), "counted": weights is None,
+             "values": values(reference.weighted_signature(bag, num_perm, weights, seed))}
+            for name, bag in bags.items() for num_perm, seed in ((5, 1), (70, 2**64 - 1))
+            for weights in (None, [i % 7 / 4 for i in range(len(bag))])
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------------------------- lists of terms
+
+
+def term_list_vectors() -> dict[str, Any]:
+    bags = {name: given[:300] for name, given in sequences().items()}
+    frequencies = [(documents, df) for documents in (2, 3, 10, 1000, 2**40) for df in (1, 2, documents - 1, documents)]
+    return {
+        "header": header(
+            "Signatures of lists of terms",
+            "DESIGN.md section 3; Chowdhury et al. 2002; Kołcz, Chowdhury, Alspector 2004; US patent 6,658,423",
+            bags="name: fingerprints of the terms of a document, repeats among them",
+            buckets="the signature of each bucket",
+            imatch="the signatures of the lexicon, every third fingerprint of the bag, and of its random parts",
+            idf="[documents, document frequency, normalised idf to 20 digits]",
+        ),
+        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "buckets": [
+            {"bag": name, "buckets": buckets, "least": least, "seed": hex(seed),
+             "values": [hex(z) for z in reference.bucket_signatures(bag, buckets, least, seed)]}
+            for name, bag in bags.items() for buckets, least, seed in ((1, 1, 1), (4, 1, 2**64 - 1), (16, 4, 1), (64, 2, 7))
+        ],
+        "imatch": [
+            {"bag": name, "lexicons": lexicons, "removed": removed, "least": least, "seed": hex(seed),
+             "values": [hex(z) for z in reference.imatch_signatures(bag, bag[::3], lexicons, removed, least, seed)]}
+            for name, bag in bags.items()
+            for lexicons, removed, least, seed in ((0, 0.3, 1, 1), (5, 0.3, 4, 1), (9, 0.9, 1, 3))
+        ],
+        "idf": [[documents, df, f"{reference.normalised_idf(documents, df):.20f}"] for documents, df in frequencies],
+    }  # fmt: skip
+
+
 # ---------------------------------------------------------------------------------------------- simhash
 
 
@@ -845,8 +902,9 @@ def text_case(row: dict[str, Any]) -> dict[str, Any]:
 
 WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
     "gf2": gf2_vectors, "rabin": rabin_vectors, "shingling": shingling_vectors, "minhash": minhash_vectors, "winnow":
-    winnow_vectors, "simhash": simhash_vectors, "features": feature_vectors, "clustering": clustering_vectors,
-    "fourphase": fourphase_vectors, "compressed": compressed_vectors,
+    winnow_vectors, "term_lists": term_list_vectors, "weighted": weighted_vectors, "simhash": simhash_vectors,
+    "features": feature_vectors, "clustering": clustering_vectors, "fourphase": fourphase_vectors,
+    "compressed": compressed_vectors,
     **{stem: partial(text_vectors, stem) for stem in TEXTS},
 }
 

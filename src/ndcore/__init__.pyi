@@ -34,6 +34,8 @@ from ndcore.kernels import variants as variants
 from ndcore.pairs.greedy import greedy_clusters as greedy_clusters
 from ndcore.recipe import Recipe as Recipe
 from ndcore.recipe import RecipeMismatch as RecipeMismatch
+from ndcore.sketch.b_bit import BBitSketches as BBitSketches
+from ndcore.sketch.b_bit import b_bit as b_bit
 from ndcore.sketch.bottom import BottomSketcher as BottomSketcher
 from ndcore.sketch.comparison import Comparison as Comparison
 from ndcore.sketch.features import features as features
@@ -47,6 +49,10 @@ from ndcore.sketch.sketches import Sketches as Sketches
 from ndcore.sketch.super_shingles import meta_sketches as meta_sketches
 from ndcore.sketch.super_shingles import super_shingle_probability as super_shingle_probability
 from ndcore.sketch.super_shingles import super_shingles as super_shingles
+from ndcore.sketch.term_lists import BucketSketcher as BucketSketcher
+from ndcore.sketch.term_lists import IMatcher as IMatcher
+from ndcore.sketch.term_lists import TermSignatures as TermSignatures
+from ndcore.sketch.weighted import WeightedMinHasher as WeightedMinHasher
 from ndcore.sketch.weights import Idf as Idf
 from ndcore.sketch.winnow import Winnowed as Winnowed
 from ndcore.sketch.winnow import Winnower as Winnower

@@ -43,6 +43,9 @@ cdef void minima32_take(void *to, const uint64_t *f, size_t n) noexcept nogil
 cdef void minima64_take(void *to, const uint64_t *f, size_t n) noexcept nogil
 
 
+cdef rows_of(rows, size_t n, size_t num_perm, dtype)
+
+
 cdef class Permutations:
     cdef readonly size_t k
     cdef readonly uint64_t key

@@ -15,7 +15,15 @@ cdef extern from *:
 
     enum { ND_MILLISECONDS = 20 };    /* between two checks of signals, which take the GIL */
 
-    /* One thread writes is_set and others read it: they may see it late, but never torn. */
+    /* One thread writes is_set and others read it: they may see it late, but never torn. Relaxed atomic accesses, because a
+     * plain or volatile one would be a race (C11, section 5.1.2.4); volatile ones of Visual C++ are atomic. */
+    #if defined(__GNUC__) || defined(__clang__)
+    #define ND_STOP_LOAD(flag) __atomic_load_n(&(flag), __ATOMIC_RELAXED)
+    #define ND_STOP_STORE(flag, value) __atomic_store_n(&(flag), (value), __ATOMIC_RELAXED)
+    #else
+    #define ND_STOP_LOAD(flag) (flag)
+    #define ND_STOP_STORE(flag, value) ((flag) = (value))
+    #endif
     typedef struct nd_stop { volatile int is_set; const struct nd_stop *outer; void *owner; } nd_stop;
 
     static ND_THREAD_LOCAL nd_stop *nd_stop_here;        /* of the pool that this thread belongs to, or NULL */
@@ -24,10 +32,12 @@ cdef extern from *:
     static nd_stop *nd_stop_current(void) { return nd_stop_here; }
     static void nd_stop_enter(nd_stop *s) { nd_stop_here = s; }
 
+    static void nd_stop_set(nd_stop *s) { ND_STOP_STORE(s->is_set, 1); }
+
     static int nd_stop_asked(void)
     {
         for (const nd_stop *s = nd_stop_here; s; s = s->outer)
-            if (s->is_set)
+            if (ND_STOP_LOAD(s->is_set))
                 return 1;
         return 0;
     }
@@ -50,11 +60,11 @@ cdef extern from *:
     }
     """
     ctypedef struct nd_stop:
-        int is_set
         const nd_stop *outer
         void *owner
     nd_stop *nd_stop_current() noexcept nogil
     void nd_stop_enter(nd_stop *s) noexcept nogil
+    void nd_stop_set(nd_stop *s) noexcept nogil
     bint nd_stop_asked() noexcept nogil
     bint nd_stop_due() noexcept nogil
 
@@ -92,7 +102,7 @@ cdef class Stop:
 
     def set(self):
         """End the work."""
-        self.state.is_set = 1
+        nd_stop_set(&self.state)
 
     def run(self, work, item):
         """Return work(item); KeyboardInterrupt if `set` was called before."""

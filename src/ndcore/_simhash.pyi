@@ -5,11 +5,12 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from ndcore._cpu import Kernel
-from ndcore._minhash import Permutations, Sink
+from ndcore._minhash import Permutations, Samples, Sink
 
 MAX_OCCURRENCES: int
 
 kernel: Kernel
+weighted_kernel: Kernel
 
 def count(values: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]: ...
 def merge(
@@ -44,4 +45,17 @@ class WeightedSums(Sums):
     def __new__(cls, n: int, table: WeightTable, drawn: Permutations) -> Self: ...
     def take_weighted_sets(
         self, values: NDArray[np.uint64], offsets: NDArray[np.int64], weights: NDArray[np.int32]
+    ) -> None: ...
+
+@disjoint_base
+class WeightedSignatures(Samples):
+    @property
+    def rows(self) -> NDArray[np.uint32]: ...
+    @property
+    def sums(self) -> NDArray[np.int64]: ...
+    def __new__(
+        cls, n: int, k: int, table: WeightTable, drawn: Permutations, rows: NDArray[np.uint32] | None = None
+    ) -> Self: ...
+    def take_weighted_sets(
+        self, values: NDArray[np.uint64], offsets: NDArray[np.int64], weights: NDArray[np.int64]
     ) -> None: ...

@@ -1,7 +1,8 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Simhash: what takes fingerprints and keeps the signs of sums; weights of features, and the counts they come from."""
+"""Weights of features and what uses them: simhashes, consistent weighted samples, and the counts that weights come from."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
@@ -10,7 +11,7 @@ import numpy as np
 from ndcore cimport _arrays, _cpu, _minhash
 from ndcore._batch cimport allocate
 from ndcore._cpu cimport nd_choice
-from ndcore._minhash cimport Permutations, Sink
+from ndcore._minhash cimport Permutations, Samples, Sink
 from ndcore._signals cimport STRIDE, check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
 
@@ -24,6 +25,7 @@ cdef extern from "weights.h" nogil:
         nd_table_key key
         int32_t missing
     void nd_weights_fill(nd_weights *t, const uint64_t *z, const int32_t *weights, size_t n)
+    void nd_weights_find(const nd_weights *t, const uint64_t *z, size_t n, int32_t *out)
     size_t nd_weights_count(uint64_t *values, uint64_t *scratch, size_t n, uint32_t *counts)
     size_t nd_weights_merge(
         const uint64_t *a, const uint32_t *in_a, size_t na, const uint64_t *b, const uint32_t *in_b, size_t nb,
@@ -53,10 +55,26 @@ cdef extern from "simhash.h" nogil:
     const nd_choice nd_simhash_choice
 
 
+cdef extern from "weighted.h" nogil:
+    const size_t ND_WEIGHTED_BLOCK
+    ctypedef struct nd_weighted:
+        size_t k
+        size_t room
+        double *score
+        double *limit
+        uint64_t *holder
+        int64_t *level
+    void nd_weighted_open(nd_weighted *s)
+    void nd_weighted_add(nd_weighted *s, uint64_t z, int64_t weight)
+    void nd_weighted_values(const nd_weighted *s, uint32_t *values)
+    const nd_choice nd_weighted_choice
+
+
 MAX_OCCURRENCES = 1 << 32  # of weighted features in a document: their sums are exact in 64 bits
 
 
 kernel = _cpu.kernel_of(&nd_simhash_choice)
+weighted_kernel = _cpu.kernel_of(&nd_weighted_choice)
 
 
 cdef void simhash_open(nd_simhash *s, uint64_t key) noexcept nogil:
@@ -212,6 +230,127 @@ cdef class WeightedSums(Sums):
                     at += here
                 self.finish(row)
         self.complete()
+
+
+ctypedef struct collected:
+    uint64_t key
+    uint64_t *values
+    size_t count
+
+
+cdef void collect(void *to, const uint64_t *f, size_t n) noexcept nogil:
+    """Collect the permuted features of a document."""
+    cdef collected *state = <collected *> to
+    _minhash.mix(f, n, state.key, 0, state.values + state.count)
+    state.count += n
+
+
+cdef class WeightedSignatures(Samples):
+    """Consistent weighted samples: rows (n, k) uint32, all ones without features of positive weight.
+
+    The weight of a feature is the sum of its occurrences, each of the weight in the table. `sums`, int64 (n,) in units of
+    2^-16: the weights of each document's features together.
+    """
+    cdef nd_weighted state
+    cdef collected features
+    cdef WeightTable table
+    cdef size_t most
+    cdef uint32_t *counts
+    cdef int32_t *weights
+    cdef int64_t *heavy
+    cdef object scores
+    cdef readonly object rows
+    cdef readonly object sums
+
+    def __cinit__(self, n, size_t k, WeightTable table not None, Permutations drawn not None, rows=None):
+        cdef size_t room = (k + ND_WEIGHTED_BLOCK - 1) // ND_WEIGHTED_BLOCK * ND_WEIGHTED_BLOCK
+        self.table, self.features.key = table, drawn.key
+        self.rows = _minhash.rows_of(rows, self.n, k, np.dtype(np.uint32))
+        self.scores = [np.empty(room, np.uint64) for _ in range(4)]
+        self.state.k, self.state.room = k, room
+        self.state.score = <double *> _arrays.data_of(self.scores[0])
+        self.state.limit = <double *> _arrays.data_of(self.scores[1])
+        self.state.holder = <uint64_t *> _arrays.data_of(self.scores[2])
+        self.state.level = <int64_t *> _arrays.data_of(self.scores[3])
+        self.take, self.to = collect, &self.features
+
+    def __dealloc__(self):
+        free(self.features.values)
+        PyMem_RawFree(self.heavy)
+
+    cdef prepare(self, size_t most, size_t total):
+        """Allocate memory for the largest document, and for all. ValueError if weights could overflow."""
+        if most >= MAX_OCCURRENCES:
+            raise ValueError(f"a document may have {most} occurrences of features; weights are summed exactly below "
+                             f"{MAX_OCCURRENCES}: cut it into parts, or use MinHasher")
+        free(self.features.values)
+        self.features.values, self.most = NULL, most
+        self.features.values = <uint64_t *> allocate((3 * most + 1) * sizeof(uint64_t))
+        self.counts = <uint32_t *> (self.features.values + 2 * most)
+        self.weights = <int32_t *> (self.counts + most)
+        self.prepare_members(total)
+        PyMem_RawFree(self.heavy)
+        self.heavy = <int64_t *> PyMem_RawMalloc((total + 1) * sizeof(int64_t))
+        if self.heavy == NULL:
+            raise MemoryError(f"{total} weights of features")
+
+    cdef void start(self, size_t row) noexcept nogil:
+        """Begin a document."""
+        self.features.count = 0
+
+    cdef void finish(self, size_t row) noexcept nogil:
+        """Add the weights of a document's occurrences of each feature, and keep those that are positive."""
+        cdef uint64_t *members = self.begin(row)
+        cdef int64_t *heavy = self.heavy + self.offsets[row]
+        cdef size_t i, n = 0, kept = 0
+        if self.features.count:
+            n = nd_weights_count(self.features.values, self.features.values + self.most, self.features.count, self.counts)
+            nd_weights_find(&self.table.table, self.features.values, n, self.weights)
+        for i in range(n):
+            if self.weights[i] > 0:
+                members[kept], heavy[kept] = self.features.values[i], <int64_t> self.counts[i] * self.weights[i]
+                kept += 1
+        self.end(row, kept)
+
+    cdef complete(self):
+        """Sample all documents."""
+        self.sign(self.members, self.heavy, self.offsets)
+        PyMem_RawFree(self.heavy)
+        PyMem_RawFree(self.members)
+        self.heavy, self.members = NULL, NULL
+
+    cdef sign(self, const uint64_t *z, const int64_t *weights, const int64_t *offsets):
+        """Sample documents, in strides of features between looks at signals, and make the rows read-only."""
+        cdef uint32_t *to = <uint32_t *> _arrays.data_of(self.rows)
+        cdef size_t row, at, passed = 0
+        cdef int64_t sum
+        cdef int64_t[::1] sums = np.empty(self.n, np.int64)
+        with nogil:
+            for row in range(self.n):
+                nd_weighted_open(&self.state)
+                sum = 0
+                for at in range(<size_t> offsets[row], <size_t> offsets[row + 1]):
+                    nd_weighted_add(&self.state, z[at], weights[at])
+                    sum += weights[at]
+                    passed += self.state.room
+                    if passed >= STRIDE:
+                        check_signals()
+                        passed = 0
+                nd_weighted_values(&self.state, to + row * self.state.k)
+                sums[row] = sum
+        self.rows.setflags(False)
+        self.sums = np.asarray(sums)
+
+    def take_weighted_sets(self, uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+                           const int64_t[::1] weights not None):
+        """Sketch sets whose values differ, each with its positive weight in units. Overwrites the values."""
+        cdef size_t row, n = values.shape[0]
+        for row in range(self.n):
+            self.has_shingles[row] = offsets[row + 1] > offsets[row]
+        if n:
+            with nogil:
+                _minhash.mix(&values[0], n, self.features.key, 0, &values[0])
+        self.sign(&values[0] if n else NULL, &weights[0] if n else NULL, &offsets[0])
 
 
 def count(uint64_t[::1] values not None):

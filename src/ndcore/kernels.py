@@ -16,11 +16,12 @@ from ndcore._minhash import kernel as minhash
 from ndcore._rabin import kernel as rabin
 from ndcore._samples import kernel as modsketch
 from ndcore._simhash import kernel as simhash
+from ndcore._simhash import weighted_kernel as weighted
 from ndcore._text import kernel as text
 
 KERNELS: dict[str, Kernel] = {
     "bitmaps": bitmaps, "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
-    "rabin": rabin, "simhash": simhash, "text": text,
+    "rabin": rabin, "simhash": simhash, "text": text, "weighted": weighted,
 }
 
 
@@ -28,7 +29,7 @@ def variants() -> dict[str, dict[str, str]]:
     """Return the variants of every kernel, best first, each "running", "available" or "not on this CPU".
 
     >>> sorted(variants())
-    ['bitmaps', 'hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text']
+    ['bitmaps', 'hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text', 'weighted']
     """
     def state(kernel: Kernel, name: str, runnable: bool) -> str:
         if name == kernel.chosen():

@@ -41,6 +41,7 @@
 #include "table.h"
 #include "utf8.h"
 #include "vocabulary.h"
+#include "weighted.h"
 #include "winnow.h"
 
 #include <pthread.h>
@@ -63,6 +64,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_minhash.h"
 #include "test_winnow.h"
 #include "test_simhash.h"
+#include "test_weighted.h"
 #include "test_sets.h"
 #include "test_entries.h"
 #include "test_holders.h"
@@ -129,6 +131,8 @@ int main(int argc, char **argv)
     test_winnow();
     each_variant("modsketch", &nd_modsketch_choice, test_modsketch);
     each_variant("simhash", &nd_simhash_choice, test_simhash_variant);
+    each_variant("weighted", &nd_weighted_choice, test_weighted);
+    test_logarithms();
     test_weight_table();
     test_counts();
     test_sorting();

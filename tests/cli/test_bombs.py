@@ -19,8 +19,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted from /proc, and kept, on Linux"),
 ]
 
-ROOM = 300_000_000  # bytes of addresses beyond those of the modules
-PART = b"a" * (40 << 20)
+ROOM = 150_000_000  # bytes of addresses beyond those of the modules
+PART = b"a" * (20 << 20)
 PARTS = 10
 COMMAND = f"""
 import contextlib, re, resource, sys
@@ -37,7 +37,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def line(pack: Callable[[bytes], bytes]) -> bytes:
-    """Return a line of JSON of 400 MB, packed part by part."""
+    """Return a line of JSON of 200 MB, packed part by part."""
     return pack(b'{"text":"') + pack(PART) * PARTS + pack(b'"}\n{"text":"one two"}\n')
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import os
@@ -24,6 +25,7 @@ PEAK = (  # getrusage begins with what the process had that started this one
 )
 
 
+@functools.cache
 def made_up(number: int, words: int, seed: int = 5) -> list[str]:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(words // 2, words * 2, number)

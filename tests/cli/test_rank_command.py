@@ -69,6 +69,8 @@ def test_disguised_programs_lead_and_a_ring_is_a_group(language, capsys):
     assert found["pairs"][9]["mean"] > 2 * found["pairs"][10]["mean"]
     assert [group["submissions"] for group in found["groups"]] == [sorted(Path(name).name for name in ring)]
     assert found["languages"] == [language] and found["pygments"]
+    if language != "python":
+        return  # what follows is the same for tokens of any language
     assert set(names(account(capsys, "in", "--by", "larger", "--views", 0), 10)) == expected
     words = account(capsys, "in", "--language", "text", "--views", 0)  # words are what the disguise changes
     assert words["groups"] == [] and len(set(names(words, 10)) & expected) <= 2

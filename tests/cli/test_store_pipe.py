@@ -151,7 +151,7 @@ def test_a_bad_line_ends_it_after_the_answers_before(store: Path) -> None:
         assert [page["key"] in found for page in PAGES] == [True, True, False, False, False]
 
 
-@pytest.mark.parametrize(("line", "reason"), [
+BAD_LINES = [
     (b"[]", "an array, not a JSON object"), (b'{"text": "x"}', "no id field 'key'"), (b'{"key": "x"}', "no text field"),
     (b'{"key": "x", "text": "x", "gone": true}', "a page that is gone has none"),
     (b'{"key": "x", "gone": 1}', "no text field"), (b'{"gone": true}', "no id field 'key'"),
@@ -159,13 +159,18 @@ def test_a_bad_line_ends_it_after_the_answers_before(store: Path) -> None:
     (b'{"key": null, "text": "x"}', "the id field 'key' is null"), (b'{"key": "x", "text": 1}', "is int 1, not a string"),
     (b'{"key": 18446744073709551616, "text": "x"}', "does not fit in 64 bits"), (b"\xff", "invalid UTF-8 at byte 1"),
     (b'{"key": "x", "text": "x", "date": "never"}', "the date field 'date': str 'never' is not a date"),
-])
-def test_bad_lines_are_answered_with_skip(store: Path, line: bytes, reason: str) -> None:
-    done = decide(store, jsonl(PAGES[:1]) + line + b"\n" + jsonl(PAGES[1:2]), "--on-error", "skip")
-    first, bad, last = answers(done.stdout)
+]
+
+
+def test_bad_lines_are_answered_with_skip(store: Path) -> None:
+    """In one stream: each where it stands, and the pages around them are decided."""
+    lines = b"".join(line + b"\n" for line, _ in BAD_LINES)
+    done = decide(store, jsonl(PAGES[:1]) + lines + jsonl(PAGES[1:2]), "--on-error", "skip")
+    first, *bad, last = answers(done.stdout)
     assert (first["verdict"], last["verdict"]) == ("kept", "lexical")
-    assert bad["line"] == 2
-    assert reason in bad["error"]
+    assert [answer["line"] for answer in bad] == [*range(2, 2 + len(BAD_LINES))]
+    for answer, (line, reason) in zip(bad, BAD_LINES, strict=True):
+        assert reason in answer["error"], line
     assert (done.returncode, done.stderr) == (0, b"")
 
 

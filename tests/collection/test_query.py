@@ -147,7 +147,7 @@ def test_a_value_costs_at_most_two_pages(large):
     slabs = Shelf(made.path).read(SLABS, len(made))["slabs"]
     assert sum(slabs[:, 2].tolist()) > 100 * page and len(slabs) > 1
     starts = set(made._shelf.read(DIRECTORY, len(made))["first"].tolist())
-    for i in range(0, len(sketches), 251):
+    for i in range(0, len(sketches), 751):
         values = sketches[i]
         found, counts, of_keys, of_documents = entries.holders(values, 1000)
         expected = [other for other in range(len(sketches)) if np.isin(sketches[other], values).any()]

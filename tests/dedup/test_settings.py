@@ -45,7 +45,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, options: dict[str, Any]):
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nwidth = 0\n", "width"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nnormalize = 'NFC'\n", "normalize must be"),
     (f"{HEAD}[near_duplicates]\nthreshold = 0.5\n[near_duplicates.shingling]\nnormalize = 'scan'\n", "not for 'word'"),
-    ("x" * ((1 << 20) + 1), "more than 1,048,576 bytes"),
+    ("x" * ((1 << 20) + 1), "more than 1,048,576 bytes"), (f"{HEAD}a = {'[' * 100_000}", "settings.toml"),
 ])
 def test_what_is_not_accepted_is_refused(tmp_path: Path, text: str, message: str):
     with pytest.raises(ValueError, match=message):

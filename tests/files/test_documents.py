@@ -246,7 +246,7 @@ def test_replaced_file(tmp_path: Path) -> None:
 def test_position(tmp_path: Path, name: str) -> None:
     """Check that the position ascends from batch to batch to the size of all files, and begins again with each pass."""
     rng = np.random.default_rng(3)
-    texts = [" ".join(f"{word:x}" for word in rng.integers(0, 2**32, 800)) for _ in range(4000)]
+    texts = [rng.bytes(3200).hex(" ", 4) for _ in range(4000)]
     if name.endswith("parquet"):
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         pq.write_table(pa.table({"text": texts}), tmp_path / name, row_group_size=500)

@@ -142,10 +142,10 @@ def hostile_parser(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers have a parser that finds no end on some pages, and crashes on others."""
     command, _, call = html_workers._SERVE.rpartition("; ")
     monkeypatch.setattr(html_workers, "_SERVE", f"{command}{HOSTILE_PARSER}{call}")
-    monkeypatch.setattr(html_workers, "SECONDS", 0.5)
+    monkeypatch.setattr(html_workers, "SECONDS", 0.2)
 
 
-SLOW = "the text of HTML could not be extracted: it takes more than 0.5 seconds of CPU"
+SLOW = "the text of HTML could not be extracted: it takes more than 0.2 seconds of CPU"
 CRASHED = "the text of HTML could not be extracted: its process ended (exit code -6)"
 needs_timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers of CPU time")
 

@@ -4,9 +4,11 @@
 
 Kinds: sketches (.nds), index (.ndh), weights (.ndw), collection (one file of a finished collection), unfinished (one file of
 a collection whose making was interrupted, and goes on), store (records of its log), repeats-work (one file of the work
-directory of a search for repeated passages that was interrupted, and goes on). A tenth of the mutants are damaged as they
+directory of a search for repeated passages that was interrupted, and goes on). A tenth of their mutants are damaged as they
 are; the others get right checksums, as in a file that somebody forged, so that the fault reaches what lies behind them.
-Every method is called. A mutant that takes more than a minute of CPU ends its process, as a crash does.
+Every method is called. Two more kinds have no checksums (`input_kinds.py`): documents (files of every input format) and
+parsers (messages, manifests, maps, tokens, settings, bodies of requests and other small formats). A mutant that takes more
+than a minute of CPU ends its process, as a crash does.
 
 Mutant i depends on the seed and on i. They are made in processes of their own, so that a crash names its iteration:
 `--kind KIND --seed SEED --first I --iterations 1` makes that one again.
@@ -30,11 +32,16 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1]))
+
 import numpy as np
+import unsynced  # noqa: F401  # a mutant of a store waits a hundred times for the disk; no mutant loses power
 from forging import changed_json, closed, damaged, forged, forged_records, opened, revision_of
+from input_kinds import document_seeds, parser_seeds, use_documents, use_parser
 
 import ndcore as nd
 from ndcore.cli.main import main as ndcore_main
@@ -648,6 +655,8 @@ KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path, Path, random.Rand
     "sketches": (sketch_seeds, use_sketches), "index": (index_seeds, use_index), "weights": (weight_seeds, use_weights),
     "collection": (collection_seeds, use_collection), "unfinished": (unfinished_seeds, use_unfinished),
     "store": (store_seeds, use_store), "repeats-work": (repeats_seeds, use_repeats),
+    "documents": (document_seeds, partial(use_documents, refuse=Refused)),
+    "parsers": (parser_seeds, partial(use_parser, refuse=Refused)),
 }
 
 

@@ -2,7 +2,7 @@
 # Fuzzes the C core: each target for some seconds under AddressSanitizer and UndefinedBehaviorSanitizer, starting from
 # its committed corpus. Without clang and its libFuzzer the corpus is only replayed, and that is said.
 #
-#     tests/fuzz/run.sh [seconds per target, 20] [target ...]       targets: text markup rabin pairs compressed
+#     tests/fuzz/run.sh [seconds per target, 20] [target ...]       targets: text markup jsonl arrow rabin pairs compressed
 #
 # What is found is left in the current folder as crash-*; new inputs are not added to the corpus.
 set -euo pipefail
@@ -11,7 +11,7 @@ core=$here/../../src/ndcore/core
 seconds=${1:-20}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(text markup rabin pairs compressed)
+[ ${#targets[@]} -gt 0 ] || targets=(text markup jsonl arrow rabin pairs compressed)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

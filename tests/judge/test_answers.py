@@ -55,10 +55,17 @@ def test_what_was_undone_stays_in_the_file(tmp_path: Path):
     [DRAW], [HEADER, HEADER], [HEADER, ANSWER], [HEADER, DRAW, {**ANSWER, "label": "maybe"}], [HEADER, DRAW, ANSWER, ANSWER],
     [HEADER, {**DRAW, "probability": 0}], [HEADER, {**DRAW, "number": 3}], [HEADER, {**DRAW, "pair": [1]}],
     [HEADER, DRAW, {"kind": "undo", "number": 0}], [HEADER, {"kind": "what"}], [{}],
+    [HEADER, {**DRAW, "pair": [1, float("inf")]}], [HEADER, {**DRAW, "probability": 10**400}],
 ])
 def test_lines_that_make_no_sense(tmp_path: Path, events: list[dict[str, Any]]):
     (tmp_path / "log").write_text("".join(json.dumps(event) + "\n" for event in events))
     with pytest.raises(ValueError, match=f"line {len(events)} is not of a session"):
+        AnswerLog(tmp_path / "log")
+
+
+def test_a_line_that_is_nested_too_deeply(tmp_path: Path):
+    (tmp_path / "log").write_text("[" * 100_000 + "\n")
+    with pytest.raises(ValueError, match="line 1 is not of a session"):
         AnswerLog(tmp_path / "log")
 
 
@@ -76,3 +83,10 @@ def test_labels_that_are_not_accepted(tmp_path: Path, row: str, message: str):
     (tmp_path / "labels.csv").write_text(f"x,y,same\n{row}\n")
     with pytest.raises(ValueError, match=rf"row 2.*{message}"):
         list(read_labels(tmp_path / "labels.csv", {"x": [0], "y": [1], "t": [2, 3]}))
+
+
+@pytest.mark.parametrize("data", [b"x" * 200_000 + b",y,same\n", b"x,y,\xff\n"])
+def test_labels_that_are_not_csv(tmp_path: Path, data: bytes):
+    (tmp_path / "labels.csv").write_bytes(b"x,y,same\n" + data)
+    with pytest.raises(ValueError, match=r"labels\.csv is not CSV in UTF-8"):
+        list(read_labels(tmp_path / "labels.csv", {"x": [0], "y": [1]}))

@@ -90,7 +90,8 @@ def readers() -> dict[str, Any]:
     ({"revision": 1000}, r"'\w+' of revision 1000, this ndcore reads up to \d+: upgrade ndcore"),
 ])
 @pytest.mark.parametrize("path", [folder / name for folder, name in (
-    (FIXTURES / "sketches-0", "minhash.nds"), (newest("sketches"), "winnow.nds"),
+    (FIXTURES / "sketches-0", "minhash.nds"), (FIXTURES / "sketches-1", "winnow.nds"),
+    (newest("sketches"), "buckets.nds"),
     (newest("hamming"), "plain.ndh"), (newest("weights"), "weights.ndw"))],
     ids=lambda path: path.name)
 def test_newer_files_are_refused_by_name(tmp_path, path, numbers, message):
@@ -142,7 +143,7 @@ def test_sketches(path):
 
 @each("sketches")
 def test_old_sketches_and_new_ones_compare(path):
-    known = tool.SKETCHERS | tool.WINNOWERS
+    known = tool.SKETCHERS | tool.WINNOWERS | tool.SIGNERS
     if path.stem not in known:
         assert path.stem == "meta"
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,13 +12,19 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
+import ndcore as nd
 from ndcore.cli.main import main
 
 ROOT = Path(__file__).parents[2]
+
+sys.path.insert(0, str(ROOT / "tools"))
+from pages import PRINTED, make_environment, read_blocks, run_shell  # noqa: E402
+
+sys.path.pop(0)
+
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = ROOT / "examples" / "README.md"
@@ -40,39 +45,13 @@ SAMPLE_BYTES = 60_000
 ASKING = {"service", "shards"}  # pages whose Python and Java ask a server: tests/serve/test_service_page.py and so on
 
 
-class Block(NamedTuple):
-    """A fenced block: its language, its text, the line where it begins, and the line before the fence."""
-
-    language: str
-    text: str
-    line: int
-    before: str
-
-
-def blocks(page: Path) -> Iterator[Block]:
-    """Return the fenced blocks of a page."""
-    language = before = last = ""
-    begun, text = 0, list[str]()
-    for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
-        if line.strip().startswith("```"):
-            if begun:
-                yield Block(language, "\n".join(text) + "\n", begun, before)
-                begun, text = 0, []
-            else:
-                begun, language, before = number + 1, line.strip()[3:], last
-        elif begun:
-            text.append(line)
-        last = line
-    assert not begun, f"{page.name}: the block of line {begun} has no end"
-
-
 @pytest.fixture(scope="module")
 def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a folder with the examples, as in a checkout, and the programs that the pages show."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     for page in PAGES:
-        for block in blocks(page):
+        for block in read_blocks(page):
             if block.language in ("c", "cython"):  # the first line names the file
                 (folder / re.findall(r"\w+\.\w+", block.text)[0]).write_text(block.text)
     return folder
@@ -82,12 +61,6 @@ def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def files(made_files: Path, tmp_path: Path) -> Path:
     """Copy these files: every page begins anew."""
     return Path(shutil.copytree(made_files, tmp_path / "files"))
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of a shell where this Python is first on the path, and compilers are in a hurry."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "COLUMNS": "100", "CFLAGS": "-O0"}
 
 
 RUNNER = """
@@ -109,21 +82,18 @@ def test_python_runs_in_order_and_prints_what_is_shown(page: Path, files: Path) 
     """Run blocks of python, and compare what blocks of pycon print; the blocks of a page share their names."""
     for module, extra in (("matplotlib", "plot"), ("Stemmer", "stem"), ("polars", "test"), ("pandas", "test")):
         pytest.importorskip(module, reason=f"the extra {extra} is not installed")
-    parts = [(block.language, f"{page.name}:{block.line}", block.text) for block in blocks(page)
+    parts = [(block.language, f"{page.name}:{block.line}", block.text) for block in read_blocks(page)
              if block.language in ("python", "pycon")]
     done = subprocess.run(
-        [sys.executable, "-c", RUNNER], input=json.dumps(parts), cwd=files, env=environment(), capture_output=True,
+        [sys.executable, "-c", RUNNER], input=json.dumps(parts), cwd=files, env=make_environment(), capture_output=True,
         text=True, check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-COMMAND = 'ndcore() { python -m ndcore "$@"; }\n'  # the one that is tested, whatever else is installed
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
+def test_shell_blocks_run_in_order_and_print_what_is_shown(page: Path, files: Path) -> None:
     if shutil.which("bash") is None:
         pytest.skip("no bash")
     if page.stem == "embedding" and not (shutil.which("cc") and shutil.which("make")):
@@ -132,25 +102,26 @@ def test_shell_blocks_run_in_order(page: Path, files: Path) -> None:
         pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     for module, extra in (("zstandard", "cli"), ("pyarrow", "parquet"), ("resiliparse", "web")):
         pytest.importorskip(module, reason=f"the extra {extra} is not installed")
-    for block in blocks(page):
+    printed = ""
+    for block in read_blocks(page):
         if block.language == "sh" and block.before not in RUN_BY_CI:
-            done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", COMMAND + block.text], cwd=files, env=environment(), capture_output=True,
-                text=True, check=False, stdin=subprocess.DEVNULL,
-            )
+            done = run_shell(block.text, files)
             assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
+            printed = done.stdout
+        elif block.before == PRINTED:
+            assert printed == block.text, f"{page.name}:{block.line}"
 
 
 def test_every_block_has_a_language_that_is_run_or_shown() -> None:
     """Accept known languages: blocks of c and cython are files for the blocks of sh, blocks of text show an output."""
     known = {"python", "pycon", "sh", "c", "cython", "text", "json"}
     for page in PAGES:
-        assert {block.language for block in blocks(page)} <= known | ({"java"} if page.stem in ASKING else set())
+        assert {block.language for block in read_blocks(page)} <= known | ({"java"} if page.stem in ASKING else set())
 
 
 def test_commands_that_are_not_run_have_a_reason() -> None:
     """Every command is in a block of sh, which is run, or begins as one that is listed with its reason."""
-    lines = [line.strip() for page in PAGES for block in blocks(page) if block.language == "text"
+    lines = [line.strip() for page in PAGES for block in read_blocks(page) if block.language == "text"
              for line in block.text.replace("\\\n", " ").splitlines()]
     begins = re.compile(rf"(?:{'|'.join(map(re.escape, NOT_RUN))}|ndcore|python|pipx|cat|cp|mv|mkdir|gzip) (?![|:=])")
     shown = [line for line in lines if begins.match(line)]
@@ -161,7 +132,7 @@ def test_commands_that_are_not_run_have_a_reason() -> None:
 
 
 def test_the_sample_is_small_and_every_file_is_used() -> None:
-    shell = "".join(block.text for page in PAGES for block in blocks(page) if block.language in ("sh", "text"))
+    shell = "".join(block.text for page in PAGES for block in read_blocks(page) if block.language in ("sh", "text"))
     named = [ROOT / path for path in re.findall(r"examples/sample/[\w./*-]*", shell)]
     used = {file for path in named for place in ROOT.glob(str(path.relative_to(ROOT)))
             for file in ([place] if place.is_file() else place.rglob("*"))}
@@ -178,8 +149,8 @@ def test_what_commands_print(page: str, command: str, files: Path) -> None:
     text = (ROOT / page).read_text("utf-8")
     shown = text.split(f"`ndcore {command}` prints\n\n```text\n")[1].split("```")[0]
     done = subprocess.run(
-        [sys.executable, "-m", "ndcore", *command.split()], cwd=files, env=environment(), capture_output=True, text=True,
-        check=True,
+        [sys.executable, "-m", "ndcore", *command.split()], cwd=files, env=make_environment(), capture_output=True,
+        text=True, check=True,
     )
     assert done.stdout == shown
 
@@ -216,10 +187,10 @@ def test_the_page_on_the_command_line_has_the_options_of_help(options: dict[str,
 
 
 def test_the_line_of_clusters(files: Path) -> None:
-    lines = [block.text for block in blocks(ROOT / "docs" / "reading-results.md") if '"representative"' in block.text]
+    lines = [block.text for block in read_blocks(ROOT / "docs" / "reading-results.md") if '"representative"' in block.text]
     command = [sys.executable, "-m", "ndcore", "dedup", "examples/notices.jsonl", "-o", "notices", "-q", "--overwrite"]
     for shown, options in zip(lines, ([], ["--drop", "contained", "--keep", "longest", "--lost"]), strict=True):
-        subprocess.run([*command, *options], cwd=files, env=environment(), check=True)
+        subprocess.run([*command, *options], cwd=files, env=make_environment(), check=True)
         assert shown in (files / "notices" / "clusters.jsonl").read_text("utf-8")
 
 
@@ -295,6 +266,14 @@ def test_links_lead_somewhere() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_names_of_the_package_exist() -> None:
+    """Find `nd.NAME` in pages and examples, in text and in code."""
+    wrong = [f"{page.relative_to(ROOT)}: nd.{name}" for page in [*WITH_LINKS, *ROOT.glob("examples/*.py")]
+             for name in re.findall(r"\bnd\.(?!h\b)(\w+)", page.read_text("utf-8"))  # nd.h is a file
+             if not hasattr(nd, name)]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_every_page_can_be_reached() -> None:
     reached, waiting = {README}, [README]
     while waiting:
@@ -311,7 +290,8 @@ def test_the_index_lists_every_page() -> None:
 
 
 def test_the_list_of_examples_is_complete() -> None:
-    listed = {EXAMPLES.parent / target.relative_to(EXAMPLES.parent).parts[0] for _, target, *_ in links(EXAMPLES)}
+    listed = {EXAMPLES.parent / target.relative_to(EXAMPLES.parent).parts[0] for _, target, *_ in links(EXAMPLES)
+              if target.is_relative_to(EXAMPLES.parent)}
     folders = {path for path in EXAMPLES.parent.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert listed == {path for path in EXAMPLES.parent.iterdir() if path.suffix in (".py", ".jsonl")} | folders
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -54,3 +55,36 @@ def test_the_reference_has_a_page_for_each_name(tmp_path):
     assert sorted(linked) == sorted(written)
     assert len({page.lower() for page in written}) == len(written) == len(nd.__all__) + len(tool.MODULES)
     assert ".. autoclass:: ndcore.Store\n   :members:\n" in (tmp_path / "reference" / "Store-class.rst").read_text("utf-8")
+
+
+def load_configuration():
+    """Import the file that configures Sphinx. A skip where the extra docs is not installed."""
+    pytest.importorskip("docutils")
+    pytest.importorskip("latex2mathml")
+    spec = importlib.util.spec_from_file_location("site_configuration", tool.CONF / "conf.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_formulas_are_mathml():
+    """A page with formulas asks no other server, and a screen reader reads them."""
+    configuration = load_configuration()
+    from docutils import nodes
+
+    class Translator:
+        body: list[str] = []  # noqa: RUF012
+
+    for node in (nodes.math("", "r \\le 1"), nodes.math_block("", r"\frac{a}{b}")):
+        with pytest.raises(nodes.SkipNode):
+            configuration.write_formula(Translator, node)
+    inline, block = Translator.body
+    assert inline.startswith("<math") and 'display="inline"' in inline and "<mi>r</mi>" in inline
+    assert block.startswith('<div class="math"><math') and 'display="block"' in block and "<mfrac>" in block
+
+
+def test_the_focus_reaches_what_scrolls():
+    context = {"body": '<pre>a</pre><div class="table-wrapper docutils container"><table></table></div>'}
+    load_configuration().make_scrollable(None, "page", "page.html", context, None)
+    assert context["body"] == ('<pre tabindex="0">a</pre><div tabindex="0" class="table-wrapper docutils container">'
+                               "<table></table></div>")

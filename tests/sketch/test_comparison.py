@@ -47,7 +47,7 @@ def sketched(sketcher, n: int = 9, seed: int = 1) -> nd.Sketches:
 
 @every
 def test_a_matrix_holds_what_single_calls_give(sketcher):
-    sketches = sketched(sketcher)
+    sketches = sketched(sketcher, 6)
     n = len(sketches)
     assert not sketches.valid.all()
     found = sketches.compare()

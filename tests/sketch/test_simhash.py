@@ -247,7 +247,7 @@ def test_to_arrow():
 @pytest.mark.parametrize("call", ["resemblance", "containment", "interval", "union", "compare"])
 def test_sets_cannot_be_estimated(call):
     found = nd.SimHasher().sketch_many(["a b c", "d e f"])
-    with pytest.raises(TypeError, match=r"simhashes have no .*distance\(i, j\) estimates the angle"):
+    with pytest.raises(TypeError, match=r"simhash sketches have no .*distance\(i, j\) estimates the angle"):
         getattr(found, call)(0, 1)
 
 

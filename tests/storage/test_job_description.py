@@ -64,7 +64,7 @@ def test_other_directories_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"ndcore.job": 3}', '{"ndcore.job": "3", "finished": true}',
-                                  '{"ndcore.job": 3, "finished": false, "parameters": 5}'])
+                                  '{"ndcore.job": 3, "finished": false, "parameters": 5}', '{"ndcore.job":' + "[" * 100_000])
 def test_damaged_descriptions(tmp_path, text):
     (tmp_path / "job.json").write_text(text)
     with pytest.raises(CorruptFile, match="not the description of a job"):

@@ -88,7 +88,7 @@ def test_a_move_goes_on_where_it_was_killed(fleet: Fleet, monkeypatch: pytest.Mo
     monkeypatch.setattr(sharded, "PATIENCE", 0.0)
     host, steps = fleet.host_at("a"), 0
     with nd.ShardedStore(ADDRESSES[0], token="x") as store:
-        crawl(store, [host, fleet.host_at("a", 1)], 60, 1)
+        crawl(store, [host, fleet.host_at("a", 1)], 24, 1)
     [(_, before)] = content(fleet, host)
     for kill_at in range(100):
         target = "ca"[kill_at % 2]
@@ -247,7 +247,7 @@ def test_a_move_that_cannot_end_is_abandoned(fleet: Fleet, late: bool) -> None:
     """The new shard takes no copy; who abandons the move is killed at each request, and tries again."""
     host = fleet.host_at("a")
     with nd.ShardedStore(ADDRESSES[0], token="x") as store:
-        crawl(store, [host, fleet.host_at("b")], 40, 1)
+        crawl(store, [host, fleet.host_at("b")], 20, 1)
         [(_, before)] = content(fleet, host)
         for kill_at in range(100):
             def lose(method: str, name: str, path: str) -> None:

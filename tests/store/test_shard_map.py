@@ -117,9 +117,10 @@ def test_a_file_of_a_map(tmp_path: Path) -> None:
     (tmp_path / "map").write_text("{}")
     with pytest.raises(CorruptFile, match=r"map: this is not a map of shards.*take the file of another shard"):
         ShardMap.read(tmp_path / "map")
-    (tmp_path / "map").write_bytes(b"\xff")
-    with pytest.raises(CorruptFile, match="map"):
-        ShardMap.read(tmp_path / "map")
+    for damaged in (b"\xff", b"[" * 100_000):
+        (tmp_path / "map").write_bytes(damaged)
+        with pytest.raises(CorruptFile, match="map"):
+            ShardMap.read(tmp_path / "map")
 
 
 def _with(**changed: Any) -> dict[str, Any]:

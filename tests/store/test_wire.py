@@ -62,6 +62,11 @@ def test_values_come_back():
                     {"date": 1.5}, {"verdict": [1]}, {"verdict": 7}, {"fields": []}, {"pickle": "x"}):
         with pytest.raises(ValueError, match="not a value of a message"):
             value_of([hostile], [])
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="not a value of a message"):
+        value_of({"fields": {"a": deep}}, [])
     for other in (object(), {1}, nd):
         with pytest.raises(TypeError, match="keys are str, bytes or int"):
             plain_of([other], [])

@@ -81,6 +81,7 @@ def sketches() -> None:
     assert_type(hashed[:1], nd.Simhashes)
     assert_type(list(hashed), list[np.uint64])
     assert_type(nd.ModSketcher("adaptive", size=99).sketch(b"a rose").offsets, Ints | None)
+    assert_type(nd.BucketSketcher(4).sketch_many(TEXTS).labels(need=2), Ints)
     assert_type(nd.Winnower(40, nd.Shingling("char", 9)).sketch_many(TEXTS).positions, Ints)
     nd.MinHasher(bits=48)  # type: ignore[arg-type]
     nd.BottomSketcher(bits=32)

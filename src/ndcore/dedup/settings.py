@@ -60,7 +60,7 @@ def load_settings(path: AnyPath, caller: str = "near_duplicates") -> dict[str, A
             raise ValueError(f"it has more than {LARGEST:,} bytes")
         options = _options(tomllib.loads(data.decode("utf-8")) if document is None else document)
         _refuse_options(options, caller)
-    except (TypeError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueError
+    except (TypeError, ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueError
         raise ValueError(f"{name}: {error}") from error
     return options
 

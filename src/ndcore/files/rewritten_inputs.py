@@ -206,7 +206,7 @@ def _change_state(data: bytes, folder: Path, change: bytes) -> bytes:
         state = json.loads(data)
         files = [item for item in state["_data_files"] if (folder / item["filename"]).is_file()]
         old = str(state["_fingerprint"])
-    except (ValueError, LookupError, TypeError):  # of another version of datasets
+    except (ValueError, LookupError, TypeError, RecursionError):  # of another version of datasets
         return data
     new = hashlib.blake2b(old.encode("utf-8", "replace") + change, digest_size=8).hexdigest()
     return to_json(state | {"_data_files": files, "_fingerprint": new}, indent=2) + b"\n"

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ndcore._types import AnyPath
 
@@ -62,7 +62,7 @@ class AnswerState:
         return next((self.draws[i] for i in reversed(self._order) if self.draws[i].person == person), None)
 
     def apply(self, event: Mapping[str, Any]) -> None:
-        """Apply a line. Raises KeyError, TypeError or ValueError if it does not fit the earlier lines."""
+        """Apply a line. Raises KeyError, TypeError, ValueError or OverflowError if it does not fit the earlier lines."""
         kind = event["kind"]
         if kind == "pool":
             if self.header is not None:
@@ -130,7 +130,7 @@ class AnswerLog:
         for number, line in enumerate(data[:whole].split(b"\n")[:-1], 1):
             try:
                 self.state.apply(json.loads(line))
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number} is not of a session: {error!s:.200}") from error
         if self.torn:
             with path.open("r+b") as file:
@@ -163,11 +163,12 @@ def read_labels(path: AnyPath, positions: Mapping[str, Sequence[int]]) -> Iterat
     Raises
     ------
     ValueError
-        A row has other columns or another label, or an id is unknown or belongs to several documents.
+        The file is not CSV in UTF-8, a row has other columns or another label, or an id is unknown or names several
+        documents.
     """
     meanings = {"same": True, "1": True, "different": False, "0": False}
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.reader(file), 1):
+        for number, row in enumerate(_read_rows(path, file), 1):
             if not row:
                 continue
             where = f"{os.fspath(path)}, row {number}"
@@ -187,3 +188,11 @@ def read_labels(path: AnyPath, positions: Mapping[str, Sequence[int]]) -> Iterat
             if found[0] == found[1]:
                 raise ValueError(f"{where} compares {row[0]!r:.80} with itself")
             yield min(found), max(found), meanings[label]
+
+
+def _read_rows(path: AnyPath, file: TextIO) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file. ValueError where it is none."""
+    try:
+        yield from csv.reader(file)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{os.fspath(path)} is not CSV in UTF-8: {error}") from error

@@ -7,6 +7,7 @@ count repeats, and winnowing reads a sequence.
 from __future__ import annotations
 
 import math
+import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -20,6 +21,7 @@ BOTTOM_BITS = (32, 40, 64)
 SIGNATURE_BITS = (32, 64)
 
 SIMHASH_BITS = 64
+LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
 WEIGHT_UNIT = 1 << 16  # weights are multiples of 1 / WEIGHT_UNIT
 WEIGHT_LIMIT = 1 << 15  # and smaller than this, before and after rounding
 
@@ -299,6 +301,134 @@ def idf(documents: int, frequency: int) -> int:
     exact = Context(prec=50)
     log = exact.ln(exact.divide(Decimal(1 + documents), Decimal(1 + frequency)))
     return int(exact.multiply(exact.add(log, Decimal(1)), Decimal(WEIGHT_UNIT)).to_integral_value(ROUND_HALF_EVEN))
+
+
+# ---------------------------------------------------------------------------------------------- weighted sets
+
+
+def natural_log(x: float) -> float:
+    """Compute log(x), 2^-1000 < x < 2^1000, by this order of float64 operations, within 4·10^-16 of max(1, |log(x)|).
+
+    x = m·2^e with √½ <= m < √2, and log(m) = 2·artanh(s), s = (m - 1)/(m + 1), as a sum of the odd powers up to s^21.
+    """
+    [bits] = struct.unpack("<Q", struct.pack("<d", x))
+    e = ((bits + 0x3FF0000000000000 - 0x3FE6A09E667F3BCD) >> 52) - 1023
+    [m] = struct.unpack("<d", struct.pack("<Q", bits - (e << 52)))
+    s = (m - 1.0) / (m + 1.0)
+    square = s * s
+    series = 1.0 / 21.0
+    for odd in (19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0):
+        series = series * square + 1.0 / odd
+    twice = s + s
+    return e * LOG_2 + (twice + twice * (square * series))
+
+
+def weighted_sample(z: int, weight: int, j: int) -> tuple[float, float]:
+    """Compute the score and the level of a feature z of a weight in units, in sample j: log(a) and t of the paper.
+
+    Ioffe 2010, Improved consistent sampling, weighted minhash and L1 sketching, section 3, DOI 10.1109/ICDM.2010.80. r and
+    c are of the distribution Gamma(2, 1): sums of two exponentials, each the logarithm of a uniform number.
+    """
+    h = [fmix64((z + (3 * j + i) * GOLDEN_GAMMA) & MASK64) for i in (1, 2, 3)]
+    p, q = (((2 * (x >> 32) + 1) * 2.0**-33) * ((2 * (x & 0xFFFFFFFF) + 1) * 2.0**-33) for x in h[:2])
+    beta = (h[2] >> 12) * 2.0**-52
+    r, log_c = -natural_log(p), natural_log(-natural_log(q))
+    level = math.floor(natural_log(weight / WEIGHT_UNIT) / r + beta)
+    return log_c - r * ((level - beta) + 1.0), float(level)
+
+
+def _total_weights(fingerprints: Sequence[int], weights: Weights) -> dict[int, int]:
+    totals: dict[int, int] = {}
+    for f, weight in weigh(fingerprints, weights):
+        totals[f] = totals.get(f, 0) + weight
+    return totals
+
+
+def weighted_signature(
+    fingerprints: Sequence[int], num_perm: int = 84, weights: Weights = None, seed: int = 1
+) -> list[int]:
+    """Compute consistent weighted samples, 32 bits each: two documents agree in one with the probability `weighted_jaccard`.
+
+    The weight of a feature is the sum of the weights of its occurrences; it is positive, or the feature is not there.
+    Without features every value is 2^32 - 1.
+    """
+    totals = _total_weights(fingerprints, weights)
+    present = {z: total for z, total in zip(permute(totals, seed), totals.values(), strict=True) if total}
+    if not present:
+        return [0xFFFFFFFF] * num_perm
+    values = []
+    for j in range(num_perm):
+        samples = {z: weighted_sample(z, total, j) for z, total in present.items()}
+        z = min(samples, key=lambda z: (samples[z][0], z))
+        values.append(fmix64((z + int(samples[z][1]) * GOLDEN_GAMMA) & MASK64) >> 32)
+    return values
+
+
+def b_bits(minima: Sequence[int], kept: int) -> bytes:
+    """Pack the highest ``kept`` bits of fmix64(minimum + (j + 1)·γ) for each minimum and its place j, lowest first.
+
+    Li and König 2010, b-Bit minwise hashing, keep the lowest bits of independent permutations. Those of linear permutations
+    depend on each other: the lowest bits of all minima of two documents of one shingle agree, or none does.
+    """
+    fields = (fmix64((z + j * GOLDEN_GAMMA) & MASK64) >> (64 - kept) for j, z in enumerate(minima, 1))
+    packed = sum(field << j * kept for j, field in enumerate(fields))
+    return packed.to_bytes((len(minima) * kept + 7) // 8, "little")
+
+
+def b_bit_resemblance(a: bytes, b: bytes, num_perm: int, kept: int) -> Fraction:
+    """Estimate the resemblance from the share of fields that agree; 2^-kept of those of different minima do by chance."""
+    x, y = int.from_bytes(a, "little"), int.from_bytes(b, "little")
+    mask, chance = (1 << kept) - 1, Fraction(1, 1 << kept)
+    agree = sum((x >> j * kept & mask) == (y >> j * kept & mask) for j in range(num_perm))
+    return max(Fraction(0), (Fraction(agree, num_perm) - chance) / (1 - chance))
+
+
+def weighted_jaccard(a: Sequence[int], b: Sequence[int], weights: Weights = None) -> Fraction:
+    """Compute the sum of the smaller weights over the sum of the larger ones."""
+    ours, theirs = _total_weights(a, weights), _total_weights(b, weights)
+    both = [(ours.get(f, 0), theirs.get(f, 0)) for f in ours.keys() | theirs.keys()]
+    return Fraction(sum(map(min, both)), sum(map(max, both)))
+
+
+# ---------------------------------------------------------------------------------------------- lists of terms
+
+
+def list_signature(zs: Iterable[int], least: int = 1) -> int:
+    """Sign a list of permuted fingerprints: their sum mod 2^64, or 2^64 - 1 where that is 0; 0 for fewer than ``least``."""
+    listed = list(zs)
+    return (sum(listed) & MASK64 or MASK64) if len(listed) >= max(1, least) else 0
+
+
+def bucket_signatures(fingerprints: Iterable[int], buckets: int = 8, least: int = 1, seed: int = 1) -> list[int]:
+    """Sign each bucket of a document's terms; a term is in bucket z mod ``buckets``, z = π(f).
+
+    Pugh and Henzinger, "Detecting duplicate and near-duplicate files", US patent 6,658,423 (2003, expired).
+    """
+    zs = set(permute(fingerprints, seed))
+    return [list_signature((z for z in zs if z % buckets == bucket), least) for bucket in range(buckets)]
+
+
+def normalised_idf(documents: int, frequency: int) -> Decimal:
+    """Compute log(documents / frequency) / log(documents), to 50 digits: 1 for a term of one document, 0 for one of all."""
+    exact = Context(prec=50)
+    return exact.divide(exact.ln(exact.divide(Decimal(documents), Decimal(frequency))), exact.ln(Decimal(documents)))
+
+
+def imatch_signatures(
+    fingerprints: Iterable[int], lexicon: Iterable[int], lexicons: int = 10, removed: float = 0.3, least: int = 1,
+    seed: int = 1,
+) -> list[int]:
+    """Sign the terms of a document that are in a lexicon, and those in each of ``lexicons`` random parts of it.
+
+    Lexicon j = 1, 2, … is without the terms for which h_j(z) = a_j·z + b_j mod 2^64, the permutation of a signature of 64
+    bits, is below removed · 2^64 (rounded down). Chowdhury, Frieder, Grossman, McCabe 2002 (I-Match); Kołcz, Chowdhury,
+    Alspector 2004 (random lexicons).
+    """
+    _, a, b = key_and_coefficients(seed, lexicons)
+    known, limit = set(lexicon), int(Fraction(removed) * (1 << 64))
+    zs = set(permute((f for f in fingerprints if f in known), seed))
+    random = [[z for z in zs if ((a_j | 1) * z + b_j) & MASK64 >= limit] for a_j, b_j in zip(a, b, strict=True)]
+    return [list_signature(members, least) for members in (zs, *random)]
 
 
 # ---------------------------------------------------------------------------------------------- winnowing

@@ -40,6 +40,8 @@ class Comparison(Frozen):
     valid : ndarray of bool
         Both documents have shingles.
     signatures : bool
+    chance : float
+        Probability that fields of different minima agree: 2^-b for b-bit signatures, else 0.
     """
 
     common: Ints
@@ -52,11 +54,12 @@ class Comparison(Frozen):
     whole: Bools
     valid: Bools
     signatures: bool
+    chance: float = 0.0
 
     @property
     def resemblance(self) -> Floats:
         """Estimated resemblances (Jaccard similarities); nan where a document has no shingles, or both samples are empty."""
-        return _ratio(self.common, np.where(self.valid, self.total, 0))
+        return self._without_chance(_ratio(self.common, np.where(self.valid, self.total, 0)))
 
     @property
     def containment(self) -> Floats:
@@ -114,12 +117,16 @@ class Comparison(Frozen):
         if quantity not in ("resemblance", "containment"):
             raise ValueError(f'quantity is {quantity!r}; accepted are "resemblance" and "containment"')
         if self.signatures:
-            low, high = _compute_binomial(self.common, self.total, confidence, method)
+            low, high = map(self._without_chance, _compute_binomial(self.common, self.total, confidence, method))
             if quantity == "containment":
                 low, high = self._contained_between(low, high, confidence)
         else:
             low, high = self._of_samples(confidence, method, quantity == "resemblance")
         return np.where(self.valid, low, np.nan), np.where(self.valid, high, np.nan)
+
+    def _without_chance(self, shares: Floats) -> Floats:
+        """Estimate resemblances from shares of fields that agree (Li and König 2010, b-Bit minwise hashing, §3)."""
+        return shares if self.chance == 0.0 else np.maximum(0.0, (shares - self.chance) / (1.0 - self.chance))
 
     def _of_samples(self, confidence: float, method: Method, of_union: bool) -> tuple[Floats, Floats]:
         common, trials = self.common.ravel(), (self.total if of_union else self.in_a).ravel()

@@ -51,7 +51,7 @@ def features(sk: Sketches, groups: int = 6, group_size: int = 14) -> UInts:
 
 
 def _check_groups(sk: Sketches, groups: int, group_size: int) -> None:
-    if sk.recipe["kind"] != "minhash":
+    if sk.recipe["kind"] not in ("minhash", "weighted"):
         raise ValueError(f"features are made of signatures, these sketches are {sk.recipe['kind']!r}; use a MinHasher")
     if groups < 1 or group_size < 1:
         raise ValueError(f"groups and group_size are at least 1, got {groups} and {group_size}")

@@ -2,9 +2,10 @@
 
 The container (`storage.container`) holds a header with the recipe and its id, and these arrays:
 
-- values: uint32 or uint64 (n, num_perm) of signatures; uint64 (n,) of simhashes; otherwise the values of all samples, end
-  to end: uint64, or for bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
-- offsets: int64 (n + 1,), of all but signatures and simhashes; moduli: uint64 (n,), of adaptive mod sketches.
+- values: uint32 or uint64 (n, num_perm) of signatures, weighted ones too; uint8 (n, bytes) of b-bit signatures; uint64
+  (n, lists) of lists of terms; uint64 (n,) of simhashes; otherwise the values of all samples, end to end: uint64, or for
+  bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
+- offsets: int64 (n + 1,), of samples only; moduli: uint64 (n,), of adaptive mod sketches.
 - positions: int64, of winnowed fingerprints: as many as values, which are in the order of the text.
 - sizes: float64 (n,); sizes_exact, valid: bool (n,); digests: uint8 (n, 32), optional.
 - ids, or id_bytes and id_offsets: see `storage.packed_ids`; optional.
@@ -27,9 +28,13 @@ OPTIONAL = ("offsets", "digests", "moduli", "positions")
 FIELDS = (*REQUIRED, *OPTIONAL, "ids")  # of Sketches, in the order of the file
 PARAMETERS = {
     "minhash": ("num_perm", "bits", "method"), "bottom": ("size", "bits"), "mod": ("modulus", "size"),
-    "simhash": ("bits", "weights"), "winnow": ("window", "robust"),
+    "simhash": ("bits", "weights"), "winnow": ("window", "robust"), "buckets": ("lists", "least"),
+    "imatch": ("lists", "least", "lexicon", "lowest", "highest", "removed"), "weighted": ("num_perm", "bits", "weights"),
+    "b-bit": ("num_perm", "bits", "of", "kept"),
 }  # of recipes of each kind
-REVISIONS = {"winnow": 1}  # of files of each kind of recipe; all others 0
+ROWS = ("minhash", "weighted", "b-bit", "buckets", "imatch")  # kinds with equally many values for each document
+# of files of each kind of recipe; all others 0
+REVISIONS = {"winnow": 1, "buckets": 2, "imatch": 2, "weighted": 2, "b-bit": 2}
 NEWEST = max(REVISIONS.values())
 PIECE = 1 << 20  # values checked at a time
 
@@ -88,10 +93,10 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
     for name, (dtype, shape) in wanted.items():
         if name in arrays and (arrays[name].dtype.name, arrays[name].shape) != (dtype, shape):
             raise ValueError(f"{name} is {arrays[name].dtype.name} {arrays[name].shape}, not {dtype} {shape}")
-    if recipe["kind"] == "minhash":
-        rows = ((len(values), recipe["num_perm"]), f"uint{recipe['bits']}")
-        if (values.shape, values.dtype.name) != rows or offsets is not None:
-            raise ValueError(f"values are {values.dtype.name} {values.shape}, not {rows[1]} {rows[0]}")
+    if recipe["kind"] in ROWS:
+        length, bits = row_shape(recipe)
+        if (values.shape, values.dtype.name) != ((n, length), f"uint{bits}") or offsets is not None:
+            raise ValueError(f"values are {values.dtype.name} {values.shape}, not uint{bits} {(n, length)}")
     elif recipe["kind"] == "simhash":
         if (values.ndim, values.dtype.name) != (1, "uint64") or offsets is not None:
             raise ValueError(f"simhashes are uint64 of one dimension, without offsets; got {values.dtype} {values.shape}")
@@ -107,6 +112,14 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
     sizes, exact = arrays["sizes"], arrays["sizes_exact"]
     if (sizes < 0).any() or not np.isfinite(sizes[exact]).all():
         raise ValueError("a document has no number of shingles")
+
+
+def row_shape(recipe: Recipe) -> tuple[int, int]:
+    """Return the number of values of a document, of kinds that have equally many for all, and the bits of each."""
+    kind = recipe["kind"]
+    if kind == "b-bit":
+        return (recipe["num_perm"] * recipe["kept"] + 7) // 8, 8
+    return (recipe["lists"], 64) if kind in ("buckets", "imatch") else (recipe["num_perm"], recipe["bits"])
 
 
 def check_values(recipe: Recipe, values: AnyArray, offsets: Ints | None, moduli: UInts | None) -> None:
@@ -141,12 +154,14 @@ def _check_parameters(recipe: Recipe) -> None:
     for name in ("kind", "seed", *PARAMETERS.get(recipe["kind"], ()), "shingling"):
         if name not in recipe:
             raise ValueError(f"the recipe has no {name}")
-    for name in ("num_perm", "size", "bits", "window", "seed"):
+    for name in ("num_perm", "size", "bits", "window", "lists", "least", "kept", "seed"):
         missing = name not in recipe or (name == "size" and recipe[name] is None and recipe["kind"] == "mod")
         if not missing and (isinstance(recipe[name], bool) or not isinstance(recipe[name], int) or recipe[name] < 0):
             raise ValueError(f"the recipe's {name} is {recipe[name]!r}")
     if not isinstance(recipe["shingling"], dict) or not isinstance(recipe["shingling"].get("unit"), str):
         raise ValueError("the recipe has no shingling")
+    if recipe["kind"] == "b-bit" and recipe["kept"] not in (1, 2, 4, 8):
+        raise ValueError(f"the recipe's kept is {recipe['kept']!r}")
     if recipe["kind"] == "minhash" and recipe["method"] not in ("permutations", "fast"):
         raise ValueError(f"the recipe's method is {recipe['method']!r}")
 

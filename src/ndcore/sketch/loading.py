@@ -6,6 +6,7 @@ import os
 
 from ndcore._types import AnyPath
 from ndcore.recipe import Recipe
+from ndcore.sketch.b_bit import BBitSketches
 from ndcore.sketch.bottom import BottomSketcher
 from ndcore.sketch.file_format import NEWEST, unpack_arrays
 from ndcore.sketch.minhash import MinHasher
@@ -13,12 +14,16 @@ from ndcore.sketch.mod import ModSketcher
 from ndcore.sketch.simhash import SimHasher, Simhashes
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import KIND, Sketches
+from ndcore.sketch.term_lists import BucketSketcher, TermSignatures
+from ndcore.sketch.weighted import WeightedMinHasher
 from ndcore.sketch.winnow import Winnowed, Winnower
 from ndcore.storage import container
 from ndcore.text.shingling import Shingling
 
 # kinds of recipes whose sketches are of a class of their own
-CLASSES: dict[str, type[Sketches]] = {"simhash": Simhashes, "winnow": Winnowed}
+CLASSES: dict[str, type[Sketches]] = {
+    "simhash": Simhashes, "winnow": Winnowed, "buckets": TermSignatures, "imatch": TermSignatures, "b-bit": BBitSketches,
+}
 
 
 def load(path: AnyPath, mmap: bool = False, *, verify: bool = True) -> Sketches:
@@ -71,4 +76,11 @@ def sketcher_of(recipe: Recipe) -> Sketcher:
         return BottomSketcher(recipe["size"], recipe["bits"], recipe["seed"], shingling)
     if kind == "winnow":
         return Winnower(recipe["window"], shingling, recipe["robust"], recipe["seed"])
-    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash and winnow")
+    if kind == "buckets":
+        return BucketSketcher(recipe["lists"], recipe["least"], recipe["seed"], shingling)
+    if kind == "imatch":
+        raise ValueError("the recipe has only the digest of its lexicon: use IMatcher.from_recipe with the Idf")
+    if kind == "weighted":
+        return WeightedMinHasher.from_recipe(recipe, None, shingling)
+    raise ValueError(f"no sketcher makes {kind!r} sketches; the kinds are minhash, bottom, mod, simhash, winnow, weighted, "
+                     "buckets and imatch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,11 @@ from ndcore._signals import stoppable
 from ndcore._simhash import DistinctSums, EqualSums, Sums, WeightedSums
 from ndcore._types import AnyArray, Bools, Floats, Text
 from ndcore.progress import Progress
-from ndcore.recipe import Recipe, RecipeMismatch, callable_name
+from ndcore.recipe import Recipe, RecipeMismatch
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
-from ndcore.sketch.sketches import Fields, Sketches
-from ndcore.sketch.weights import FeatureWeights, Idf, as_units
+from ndcore.sketch.sketches import Fields, UnestimatedSketches
+from ndcore.sketch.weights import FeatureWeights, Idf, as_units, checked_weights
 from ndcore.text.shingling import Shingling, given_shingling
 
 Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
@@ -28,7 +28,7 @@ Weights: TypeAlias = Literal['distinct'] | Mapping[int, float] | Idf | FeatureWe
 NO_WEIGHTS = FeatureWeights(np.empty(0, np.uint64), np.empty(0, np.int32))  # for weights given with the hashes
 
 
-class Simhashes(Sketches):
+class Simhashes(UnestimatedSketches):
     """Simhashes of n documents: `values` are uint64 (n,), as `HammingIndex` takes them.
 
     A bit of two simhashes differs with probability θ/π, where θ is the angle between the documents as vectors of feature
@@ -45,6 +45,8 @@ class Simhashes(Sketches):
     values, ids, digests, recipe
         As in `Sketches`.
     """
+
+    _advice = "their distance(i, j) estimates the angle of weighted sets"
 
     if TYPE_CHECKING:  # the value of a document is a number here
 
@@ -65,26 +67,7 @@ class Simhashes(Sketches):
         refuse_unnamed("weights", self.recipe["weights"])
         super().save(path, durable=durable)
 
-    save.__doc__ = Sketches.save.__doc__
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise TypeError(f"simhashes have no {what}: their distance(i, j) estimates the angle of weighted sets; use "
-                        "MinHasher, BottomSketcher, or nd.resemblance of two texts")
-
-    def compare(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse("comparison of sets")
-
-    def resemblance(self, *_: Any) -> NoReturn:
-        self._refuse("resemblance")
-
-    def containment(self, *_: Any) -> NoReturn:
-        self._refuse("containment")
-
-    def interval(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse("interval of the resemblance")
-
-    def union(self, *_: Any) -> NoReturn:
-        self._refuse("union")
+    save.__doc__ = UnestimatedSketches.save.__doc__
 
 
 class SimHasher(Sketcher):
@@ -150,7 +133,7 @@ class SimHasher(Sketcher):
         self.bits = checked_bits(bits, (64,))
         self.seed = checked_seed(seed)
         self.shingling = given_shingling(weights.shingling if isinstance(weights, Idf) and shingling is None else shingling)
-        self.weights, self._weights_named = _check_weights(weights, self.shingling)
+        self.weights, self._weights_named = checked_weights(weights, self.shingling)
         known = self.weights.feature_weights if isinstance(self.weights, Idf) else self.weights
         self._permutations = Permutations(self.seed, 0)
         self._table = (known if isinstance(known, FeatureWeights) else NO_WEIGHTS).table(self.seed)
@@ -290,24 +273,6 @@ def _fields(flags: bytes, weights: bytes, counted: bytes | None) -> Fields:
 def _skip_sizes(has_shingles: Bools) -> Floats:
     """Return sizes that were not counted: nan, and 0 without shingles."""
     return np.where(has_shingles, np.nan, 0.0)
-
-
-def _check_weights(weights: Weights, shingling: Shingling) -> tuple[Any, Any]:
-    """Return weights that nobody else can change, and their entry in the recipe."""
-    if weights is None or (isinstance(weights, str) and weights == "distinct"):
-        return weights, weights
-    if isinstance(weights, Idf):
-        weights.shingling.recipe.check(shingling.recipe, "weights and shinglings")
-        return weights, {"kind": "idf", "documents": weights.documents, "min_df": weights.min_df,
-                         "digest": weights.recipe["digest"]}
-    if isinstance(weights, Mapping):
-        weights = FeatureWeights.of(weights)
-    if isinstance(weights, FeatureWeights):
-        return weights, {"kind": "mapping", "digest": weights.digest}
-    if callable(weights):
-        return weights, callable_name(weights)
-    raise TypeError(f"weights must be None, 'distinct', an Idf, a mapping of fingerprints to numbers, or a callable, "
-                    f"got {weights!r:.80}")
 
 
 def _weigh(weights: Weighing, runs: Sequence[tuple[Any, ...]], document: int) -> NDArray[np.int32]:

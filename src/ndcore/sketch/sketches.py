@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,7 @@ class Sketches:
     moduli: UInts | None = None
     positions: Ints | None = None
     _compared: type[Comparison] = Comparison  # what `compare` makes
+    _chance: float = 0.0  # `Comparison.chance`
     _sizes: Floats | Callable[[], Floats]
 
     def __init__(
@@ -258,7 +259,7 @@ class Sketches:
         return self._compared(
             common, total, in_a, self.sizes[rows], theirs.sizes[columns], self.sizes_exact[rows],
             theirs.sizes_exact[columns], self._whole(rows) & theirs._whole(columns),
-            self.valid[rows] & theirs.valid[columns], self.offsets is None,
+            self.valid[rows] & theirs.valid[columns], self.offsets is None, self._chance,
         )
 
     def count_common(self, theirs: Sketches, a: Ints, b: Ints, out: Ints, threads: int | None = None) -> None:
@@ -342,10 +343,13 @@ class Sketches:
         """Sketch the union of the shingle sets of documents i and j; Sketches of length 1.
 
         Adaptive mod samples are united at the larger modulus. ValueError for signatures by method="fast", whose coordinates
-        do not tell the round that filled them.
+        do not tell the round that filled them, and for weighted ones, whose samples do not tell their scores.
         """
         i, j = (checked_int("a position", position) for position in (i, j))
         a, b = self._row(i), self._row(j)
+        if self.recipe["kind"] == "weighted":
+            raise ValueError("the union of weighted signatures is not known: their samples do not tell their scores; sketch "
+                             "the united documents")
         if self.offsets is None and self.recipe["method"] == "fast":
             raise ValueError("the union of signatures by method='fast' is not known; use method='permutations' for unions")
         valid = np.array([bool(self.valid[i] or self.valid[j])])
@@ -381,3 +385,28 @@ class Sketches:
         The metadata has the recipe. ImportError without pyarrow.
         """
         return arrow_table(self)
+
+
+class UnestimatedSketches(Sketches):
+    """Sketches of which neither resemblance nor containment can be estimated; `_advice` says what they have instead."""
+
+    _advice: str
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise TypeError(f"{self.recipe['kind']} sketches have no {what}: {self._advice}; for sets use MinHasher, "
+                        "BottomSketcher, or nd.resemblance of two texts")
+
+    def compare(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("comparison of sets")
+
+    def resemblance(self, *_: Any) -> NoReturn:
+        self._refuse("resemblance")
+
+    def containment(self, *_: Any) -> NoReturn:
+        self._refuse("containment")
+
+    def interval(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse("interval of the resemblance")
+
+    def union(self, *_: Any) -> NoReturn:
+        self._refuse("union")

@@ -19,7 +19,7 @@ from ndcore.checks import is_int
 from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
-from ndcore.recipe import Recipe
+from ndcore.recipe import Recipe, callable_name
 from ndcore.sketch.file_format import recipe_header, recipe_of, refuse_unnamed
 from ndcore.storage import container
 from ndcore.text.inputs import as_texts, pieces
@@ -227,6 +227,11 @@ class Idf:
         return hash(self.recipe)
 
     @property
+    def named(self) -> dict[str, Any]:
+        """What the recipes of sketches made with these counts say of them."""
+        return {"kind": KIND, "documents": self.documents, "min_df": self.min_df, "digest": self.recipe["digest"]}
+
+    @property
     def feature_weights(self) -> FeatureWeights:
         """The weights in units of 2^-16, as `SimHasher` takes them."""
         levels, which = np.unique(self.frequencies, return_inverse=True)
@@ -365,3 +370,20 @@ def _check_counts(fingerprints: AnyArray, frequencies: AnyArray, documents: Any,
         raise ValueError("the fingerprints do not ascend")
     if min_df < 1 or (frequencies < min_df).any() or (frequencies > documents).any():
         raise ValueError(f"frequencies are not all between {min_df} and {documents}")
+
+
+def checked_weights(weights: Any, shingling: Shingling) -> tuple[Any, Any]:
+    """Return weights that nobody else can change, and their entry in the recipe."""
+    if weights is None or (isinstance(weights, str) and weights == "distinct"):
+        return weights, weights
+    if isinstance(weights, Idf):
+        weights.shingling.recipe.check(shingling.recipe, "weights and shinglings")
+        return weights, weights.named
+    if isinstance(weights, Mapping):
+        weights = FeatureWeights.of(weights)
+    if isinstance(weights, FeatureWeights):
+        return weights, {"kind": "mapping", "digest": weights.digest}
+    if callable(weights):
+        return weights, callable_name(weights)
+    raise TypeError(f"weights must be None, 'distinct', an Idf, a mapping of fingerprints to numbers, or a callable, "
+                    f"got {weights!r:.80}")

@@ -66,7 +66,7 @@ class JobDescription:
             checked = {} if newer else {"finished": bool(stored["finished"]), "parameters": dict(stored["parameters"])}
         except FileNotFoundError:
             raise FileNotFoundError(2, f"holds no {self.what}: there is no {self.file}", str(place)) from None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorruptFile(f"{place / self.file}: not the description of a {self.what}: {error}") from error
         if newer:
             raise ValueError(f"{place}: a {self.what} of format {stored[self.key]!r:.40}; this ndcore reads {self.format}: "

@@ -328,7 +328,7 @@ def answer_of(call: Call, reply: Reply) -> Any:
         _raise(_problem(reply))
     try:
         answers = [json.loads(line) for line in reply.content.splitlines()]
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RuntimeError(f"the server answers what is not JSON, so it is not ndcore serve --write: "
                            f"{reply.content[:200]!r}") from None
     if not isinstance(call.body, list):
@@ -350,7 +350,7 @@ def _cut(content: bytes) -> _Cut:
     try:
         problem = json.loads(content)
         return _Cut(str(problem["detail"]), problem.get("type"))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return _Cut(content[:200].decode("utf-8", "replace"))
 
 
@@ -360,7 +360,7 @@ def _problem(reply: Reply) -> dict[str, Any]:
         problem: dict[str, Any] = json.loads(reply.content)
         if problem["status"] == reply.status and isinstance(problem["detail"], str):
             return problem
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise RuntimeError(f"the server answers {reply.status}, and not as ndcore serve --write does: {reply.content[:200]!r}")
 

@@ -132,7 +132,7 @@ class ShardMap:
         """Read the map in a file. Raises CorruptFile if it is not a map."""
         try:
             return cls.from_dict(json.loads(Path(path).read_bytes()))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CorruptFile(f"{os.fspath(path)}: {error}; make one with ndcore store shards, or take the file of another "
                               "shard") from error
 

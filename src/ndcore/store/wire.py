@@ -12,6 +12,7 @@ import base64
 import binascii
 import datetime as dt
 import json
+import reprlib
 import socket
 import struct
 from collections.abc import Sequence
@@ -116,11 +117,11 @@ def plain_of(value: Any, texts: list[bytes]) -> Any:
 
 def value_of(plain: Any, texts: Sequence[bytes]) -> Any:
     """Restore a value from `plain_of`. Raises ValueError for anything else."""
-    if isinstance(plain, list):
-        return [value_of(each, texts) for each in plain]
-    if not isinstance(plain, dict):
+    if not isinstance(plain, (list, dict)):
         return plain
     try:
+        if isinstance(plain, list):
+            return [value_of(each, texts) for each in plain]
         [(kind, content)] = plain.items()
         if kind == "bytes":
             return base64.b64decode(content, validate=True)
@@ -132,6 +133,6 @@ def value_of(plain: Any, texts: Sequence[bytes]) -> Any:
             return _CLASSES[kind](*value_of(content, texts))
         if kind == "fields":
             return {name: value_of(each, texts) for name, each in content.items()}
-    except (ValueError, TypeError, AttributeError, binascii.Error):
+    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         pass
-    raise ValueError(f"{plain!r:.80} is not a value of a message")
+    raise ValueError(f"{reprlib.repr(plain)} is not a value of a message")  # repr of a deep value overflows the stack

@@ -1,8 +1,8 @@
 """Deduplicate the files of a folder, and explain one pair of near-duplicates.
 
-    python examples/licenses.py [FOLDER]
+    python examples/folder.py [FOLDER]
 
-Without FOLDER: the licence texts that every Debian system has.
+Without FOLDER: the texts in examples/sample/texts.
 """
 
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ndcore as nd
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/common-licenses")
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "examples/sample/texts")
 paths = sorted(path for path in folder.iterdir() if path.is_file())
 result = nd.near_duplicates([path.read_bytes() for path in paths], threshold=0.5)
 
