@@ -170,10 +170,10 @@ class _Bar:
         raise NotImplementedError
 
 
-def _progressed(done: int, total: int | None, seconds: float) -> str:
+def _describe_progress(done: int, total: int | None, seconds: float) -> str:
     """Describe progress: the amount done, the total, the speed of bytes, and the time left at this rate.
 
-    >>> _progressed(Bytes(30_000_000), Bytes(120_000_000), 2.0)
+    >>> _describe_progress(Bytes(30_000_000), Bytes(120_000_000), 2.0)
     '30.0 MB of 120.0 MB (25%), 15 MB/s, 0:06 left'
     """
     in_bytes = isinstance(done, Bytes)
@@ -201,7 +201,7 @@ class _Line(_Bar):
         self._width = 0
 
     def _draw(self, stage: str, done: int, total: int | None) -> None:
-        line = f"{stage}: {_progressed(done, total, time.monotonic() - self._begun)}"
+        line = f"{stage}: {_describe_progress(done, total, time.monotonic() - self._begun)}"
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
         self._width = len(line)
@@ -230,7 +230,7 @@ class _RichBar(_Bar):
         self._bar.start()
 
     def _draw(self, stage: str, done: int, total: int | None) -> None:
-        state = _progressed(done, total, time.monotonic() - self._begun)
+        state = _describe_progress(done, total, time.monotonic() - self._begun)
         self._bar.update(self._task, completed=done, total=total, state=state)
         self._bar.refresh()
 

@@ -153,7 +153,7 @@ def test_anything_else_is_refused(wrong):
     (Bytes(0), Bytes(0), 2.0, "0 bytes"),
 ])
 def test_what_is_told(done, total, seconds, told):
-    assert progress._progressed(done, total, seconds) == told
+    assert progress._describe_progress(done, total, seconds) == told
 
 
 def test_bytes_of_the_stage_that_reads(terminal, without_rich, clock):

@@ -87,10 +87,10 @@ def decoded(text: Text) -> str:
 
 def escape_text(text: str, was_bytes: bool) -> str:
     """Escape a text from `decoded` like `visible`."""
-    return _spelt(html.escape(text.replace("\r\n", "\n")), was_bytes, '<span class="nd-code">%s</span>')
+    return _spell_out(html.escape(text.replace("\r\n", "\n")), was_bytes, '<span class="nd-code">%s</span>')
 
 
-def _spelt(text: str, was_bytes: bool, form: str) -> str:
+def _spell_out(text: str, was_bytes: bool, form: str) -> str:
     """Replace invisible characters by their code numbers in `form`."""
     return re.sub(r"[^ -~\n]", lambda found: _spelt_character(found[0], was_bytes, form), text)
 
@@ -105,4 +105,4 @@ def _spelt_character(character: str, was_bytes: bool, form: str) -> str:
 
 def spell_text(text: str) -> str:
     """Escape text like `visible`, but without elements: for attributes and titles."""
-    return _spelt(html.escape(text), False, " %s ")
+    return _spell_out(html.escape(text), False, " %s ")

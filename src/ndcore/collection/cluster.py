@@ -658,7 +658,7 @@ def count_pairs(segments: Segments, group: Ints | None, shelf: Shelf, job: Job, 
         first, last, _ = ranges[number].tolist()
         if not shelf.has(part_name(slots.PAIRS, number)):
             counts = _entries.Counts(lists, first, last, volume[first:last], n)
-            a, b, overlaps = CountedPairs.joined(list(_kept(counts, measure, floor, room, group)))
+            a, b, overlaps = CountedPairs.joined(list(_select_kept_pairs(counts, measure, floor, room, group)))
             arrays = {name: column.astype(np.uint32) for name, column in {"a": a, "b": b, **overlaps._asdict()}.items()}
             shelf.reserve(sum(array.nbytes for array in arrays.values()), "the pairs of documents")
             shelf.put(part_name(slots.PAIRS, number), {}, arrays)
@@ -695,7 +695,7 @@ def measure_of(settings: Settings, segments: Segments, runs: Sequence[Mapping[st
     return counted
 
 
-def _kept(
+def _select_kept_pairs(
     counts: _entries.Counts, measure: Measure, floor: float, room: int, group: Ints | None
 ) -> Iterator[CountedPairs]:
     """Yield the kept pairs of a range, in batches of about `room` counted pairs."""

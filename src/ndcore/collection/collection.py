@@ -274,7 +274,7 @@ class Collection:
             texts, EarlierDocuments(clustering.segments, clustering.leaders, clustering.same, known), sketcher=sketcher,
             method=old.method, filter=old.filter if threshold is None else None, min_shingles=old.min_shingles,
             tell_apart=tell_apart, memory_limit=memory_limit, threads=threads, by=by, one_per=one_per,
-            must_agree=must_agree, keys=known["keys"], **_completed(grouping, clustering), **_completed(settings, old),
+            must_agree=must_agree, keys=known["keys"], **_complete(grouping, clustering), **_complete(settings, old),
         )
         self.recipe.check(job.settings.recipe)
         _build(path, job, _ids_to_pack(job.given, ids, self.names), None, source, text_bytes, progress)
@@ -504,7 +504,7 @@ class Collection:
 # ---- building
 
 
-def _completed(given: Mapping[str, Any], before: object) -> dict[str, Any]:
+def _complete(given: Mapping[str, Any], before: object) -> dict[str, Any]:
     """Return parameters, with each None replaced by its earlier value."""
     return {name: getattr(before, name) if value is None else value for name, value in given.items()}
 

@@ -206,10 +206,10 @@ def rank_pairs(
     threshold = None if group_threshold is None else checked_threshold(group_threshold)
     if winnower is not None and not isinstance(winnower, Winnower):
         raise TypeError(f"winnower must be a Winnower or None, got {type(winnower).__name__}")
-    sketches = _winnowed("texts", texts, winnower, threads, progress)
+    sketches = _winnow("texts", texts, winnower, threads, progress)
     known = np.empty(0, np.uint64)
     if exceptions is not None:
-        known = np.unique(_winnowed("exceptions", exceptions, winnower or sketches.recipe, threads, None).values)
+        known = np.unique(_winnow("exceptions", exceptions, winnower or sketches.recipe, threads, None).values)
     values, documents = _distinct(sketches, known)
     n = len(sketches)
     labels, resemblances, standing = np.arange(n), np.ones(n), np.arange(len(values))
@@ -220,11 +220,11 @@ def rank_pairs(
     counting = ~np.isin(values, holders.common[:, 0])
     values, documents = values[counting], documents[counting]
     left_out = np.union1d(known, holders.common[:, 0])
-    pairs = _ranked(holders, values, _offsets(documents, n), by)
+    pairs = _rank_pairs(holders, values, _offsets(documents, n), by)
     return Ranking(pairs, CommonValues.sorted(holders.common), sketches, most, labels, resemblances, left_out, by)
 
 
-def _winnowed(
+def _winnow(
     name: str, texts: Iterable[Text] | Winnowed, winnower: Winnower | Recipe | None, threads: int | None,
     progress: bool | Progress | None,
 ) -> Winnowed:
@@ -266,7 +266,7 @@ def _find_standing(values: UInts, groups: Ints) -> Ints:
     return np.sort(order[first])
 
 
-def _ranked(holders: Holders, values: UInts, offsets: Ints, by: str) -> CountedPairs:
+def _rank_pairs(holders: Holders, values: UInts, offsets: Ints, by: str) -> CountedPairs:
     """Count the common fingerprints of all pairs, and sort the pairs."""
     cuts = cut_into_parts(holders.volume, RANGE, PAIR_BYTES, None)
     parts = [slice(first, last) for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)]

@@ -210,7 +210,7 @@ class Segments:
         for pair, which in _groups(part_a * len(self.parts) + part_b):
             i, j = divmod(pair, len(self.parts))
             counts = self.parts[i].compare(a[which] - self.starts[i], b[which] - self.starts[j], self.parts[j], threads)
-            out[:, which] = _counted(counts.common, counts.total, counts.in_a, self.recipe["kind"] == "minhash")
+            out[:, which] = _count_members(counts.common, counts.total, counts.in_a, self.recipe["kind"] == "minhash")
         return Overlaps(*out)
 
     def against(self, sketch: Sketches, documents: Ints) -> Overlaps:
@@ -234,7 +234,7 @@ class Segments:
         counts = np.empty((len(documents), 3), np.int64)
         for part, rows, which in taken:
             sketch.count_common(part, np.zeros(len(rows), np.int64), rows, counts[which])
-        return Overlaps(*_counted(counts[:, 0], counts[:, 1], counts[:, 2], self.recipe["kind"] == "minhash"))
+        return Overlaps(*_count_members(counts[:, 0], counts[:, 1], counts[:, 2], self.recipe["kind"] == "minhash"))
 
 
 def _groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
@@ -246,7 +246,7 @@ def _groups(numbers: Ints) -> Iterator[tuple[int, Ints]]:
     yield from zip(numbers[order[starts]].tolist(), np.split(order, starts[1:]), strict=True)
 
 
-def _counted(common: Ints, total: Ints, in_a: Ints, signatures: bool) -> tuple[Ints, Ints, Ints]:
+def _count_members(common: Ints, total: Ints, in_a: Ints, signatures: bool) -> tuple[Ints, Ints, Ints]:
     """Return (common, in_a, in_b) of compared sketches."""
     if signatures:
         return 2 * common, total + common, total + common

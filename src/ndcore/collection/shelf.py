@@ -88,12 +88,12 @@ def _runs(arrays: Arrays, n: int) -> Faults:
     later = np.ones(len(holders), np.bool_)
     later[:1] = later[ends[:-1]] = False
     yield (holders[1:] <= holders[:-1])[later[1:]].any(), "the documents of a run do not ascend"
-    yield from _paired(arrays, n)
+    yield from _check_pairs(arrays, n)
     yield (int(arrays["common"][:, 1].sum()) != len(of_common),
            f"common values are not held by {len(of_common)} documents")
 
 
-def _paired(arrays: Arrays, n: int) -> Faults:
+def _check_pairs(arrays: Arrays, n: int) -> Faults:
     _, holders, examples = arrays["common"].T
     yield ((holders < 1) | (holders > n) | (examples >= n)).any(), f"a common value is held by none of {n} documents"
 
@@ -214,7 +214,7 @@ SLOTS: Mapping[str, Slot] = {
                  ({"ranges": (np.int64, "r 3")},), _ranges, "until finished"),
     PAIRS: Slot("pairs of documents and what their samples have in common, in parts",
                 (dict.fromkeys(("a", "b", "common", "in_a", "in_b"), (np.uint32, "p")),), _pairs),
-    PAIRED: Slot("values held by too many documents, once all pairs are counted", (COMMON,), _paired),
+    PAIRED: Slot("values held by too many documents, once all pairs are counted", (COMMON,), _check_pairs),
     CLUSTERS: Slot("labels, classes, resemblances, members of clusters, and chains",
                    ({"labels": (np.uint32, "n"), "codes": (np.uint8, "n"), "resemblance": (np.float64, "n"),
                      "group": (np.uint32, "g"), "member": (np.uint32, "g"), **CHAINS},),

@@ -241,23 +241,23 @@ def _read_xz(path: str, dictionary: bytes) -> _Decompressing:
 
 
 def _write_gzip(target: IO[bytes], path: str, threads: int) -> _Compressing:
-    return _buffered(GzipBlocks(target, threads))
+    return _buffer(GzipBlocks(target, threads))
 
 
 def _write_zstd(target: IO[bytes], path: str, threads: int) -> _Compressing:
-    return _buffered(ZstdJobs(target, threads, import_zstandard(path)))
+    return _buffer(ZstdJobs(target, threads, import_zstandard(path)))
 
 
 def _write_bzip2(target: IO[bytes], path: str, threads: int) -> _Compressing:
-    return _buffered(_import_standard("bz2", path).BZ2File(target, "wb"))
+    return _buffer(_import_standard("bz2", path).BZ2File(target, "wb"))
 
 
 def _write_xz(target: IO[bytes], path: str, threads: int) -> _Compressing:
-    return _buffered(_import_standard("lzma", path).LZMAFile(target, "wb"))
+    return _buffer(_import_standard("lzma", path).LZMAFile(target, "wb"))
 
 
 @contextlib.contextmanager
-def _buffered(made: Any) -> Iterator[IO[bytes]]:
+def _buffer(made: Any) -> Iterator[IO[bytes]]:
     with made, io.BufferedWriter(made, _BUFFER) as buffered:
         yield buffered
 

@@ -452,7 +452,7 @@ class FileDocuments:
         if index in self._passed_over or (chosen is not None and not mask.any()):
             return
         rejected, asked, positions = self._rejected_numbers.get(index, set()), -1, span.start + np.flatnonzero(mask)
-        lines = self._wanted(index, mask) if source.kind in ("jsonl", *COLUMNAR) else None
+        lines = self._select_rows(index, mask) if source.kind in ("jsonl", *COLUMNAR) else None
 
         def wanted(number: int | None) -> bool:
             nonlocal asked
@@ -489,7 +489,7 @@ class FileDocuments:
             return items
         return read_ahead(items, lambda item: isinstance(item, Block), self.threads)
 
-    def _wanted(self, index: int, mask: Bools) -> Wanted:
+    def _select_rows(self, index: int, mask: Bools) -> Wanted:
         """Select lines or rows of a source by a mask along its documents."""
         numbers = self._places.lines(self.span(index))
         if self.sources[index].kind == "jsonl":

@@ -115,7 +115,7 @@ class Submissions:
         """
         self.names, self._positions, self.rejected = [], [], []
         parts = self._parts(self._batches())
-        for submission, positions, errors in self._made(parts):
+        for submission, positions, errors in self._make_submissions(parts):
             for error in errors:
                 if not self._skip:
                     raise error
@@ -137,7 +137,7 @@ class Submissions:
         for number in order:
             wanted[self._positions[number]] = True
         parts, loaded = self._parts(self.documents.selected(wanted)), list[Submission]()
-        for submission, _, errors in self._made(parts):
+        for submission, _, errors in self._make_submissions(parts):
             for error in errors:
                 raise error
             loaded.append(submission)
@@ -161,7 +161,7 @@ class Submissions:
                 place = self.documents.place(position)
                 yield _Part(position, self._sources[place.file], place.line, text)
 
-    def _made(self, parts: Iterator[_Part]) -> Iterator[tuple[Submission, list[int], list[DocumentError]]]:
+    def _make_submissions(self, parts: Iterator[_Part]) -> Iterator[tuple[Submission, list[int], list[DocumentError]]]:
         """Yield each submission, the positions of its documents, and the reasons why others were left out."""
         pieces = ((name, list(own)) for (name, _), own in itertools.groupby(parts, self._key))
         return map_pieces(lambda piece: self._make(*piece), pieces, self._threads)

@@ -73,13 +73,13 @@ class AnswerState:
         elif kind == "draw":
             self._draw(event)
         elif kind == "answer":
-            draw = self._numbered(event)
+            draw = self._find_draw(event)
             if draw.label is not None or event["label"] not in LABELS:
                 raise ValueError(f"an answer {event['label']!r:.40} to draw {draw.number}, which has {draw.label!r}")
             draw.label, draw.note = event["label"], str(event.get("note", ""))
             self._order.append(draw.number)
         elif kind == "undo":
-            draw = self._numbered(event)
+            draw = self._find_draw(event)
             if draw.label is None:
                 raise ValueError(f"draw {draw.number} has no answer to undo")
             draw.label, draw.note = None, ""
@@ -97,7 +97,7 @@ class AnswerState:
             raise ValueError(f"draw {event['number']!r:.20} with the probability {chance!r} after {len(self.draws)} draws")
         self.draws.append(Answered(len(self.draws), str(event["person"]), (a, b), chance, bool(event["shared"])))
 
-    def _numbered(self, event: Mapping[str, Any]) -> Answered:
+    def _find_draw(self, event: Mapping[str, Any]) -> Answered:
         number = event["number"]
         if type(number) is not int or not 0 <= number < len(self.draws):
             raise ValueError(f"draw {number!r:.20}, which was never made")

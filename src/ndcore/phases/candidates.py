@@ -85,7 +85,7 @@ def expand_runs(
                         (numbers(batch, "whole") if shingles else ones) > 0, numbers(batch, "size") if shingles else ones)
         held = more if held is None else held.before(more)
         starts = np.flatnonzero(row_changes(held.runs))
-        yield from _expanded(held, starts, told, max_holders, first_new, least_ratio)
+        yield from _expand_runs(held, starts, told, max_holders, first_new, least_ratio)
         begin = int(starts[-1])
         told = told if begin == 0 else 0
         held = held.part(slice(begin, None))
@@ -94,7 +94,7 @@ def expand_runs(
             told = max_holders + 1  # documents of a long run that are held: more are not needed
             held = held.part(slice(0, told))
     if held is not None:
-        yield from _expanded(held, np.array([0, len(held.runs)]), told, max_holders, first_new, least_ratio)
+        yield from _expand_runs(held, np.array([0, len(held.runs)]), told, max_holders, first_new, least_ratio)
 
 
 class _Entries(NamedTuple):
@@ -115,7 +115,7 @@ class _Entries(NamedTuple):
         return _Entries(*map(np.concatenate, columns))
 
 
-def _expanded(
+def _expand_runs(
     entries: _Entries, starts: Ints, told: int, max_holders: int, first_new: int, least_ratio: float | None
 ) -> Iterator[Any]:
     """Yield the pairs, or the documents, of the runs that begin at starts[:-1]; starts[-1] is the end of the last.

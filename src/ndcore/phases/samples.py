@@ -145,7 +145,7 @@ def count_overlaps(batches: Batches, *, settings: Settings, grouping: Grouping) 
         larger = np.maximum(sides[0][0], sides[1][0])
         in_a, in_b = (_members(levels, larger // moduli) for moduli, levels in sides)
         whole = (sides[0][0] == 1) & (sides[1][0] == 1) & (settings.recipe["modulus"] in (1, "adaptive"))
-        yield from _weighed(batch, Overlaps(numbers(batch, "common"), in_a, in_b), whole, settings, grouping)
+        yield from _measure_pairs(batch, Overlaps(numbers(batch, "common"), in_a, in_b), whole, settings, grouping)
 
 
 def _members(levels: Any, factors: Any) -> Ints:
@@ -172,10 +172,10 @@ def compare_samples(batches: Batches, *, settings: Settings, grouping: Grouping 
         parts = [sketches_of(*side, settings.recipe) for side in sides]
         segments, n = Segments(parts), batch.num_rows
         a, b = np.arange(n), np.arange(n, 2 * n)
-        yield from _weighed(batch, segments.compared(a, b, 1), segments.whole(a, b), settings, grouping)
+        yield from _measure_pairs(batch, segments.compared(a, b, 1), segments.whole(a, b), settings, grouping)
 
 
-def _weighed(
+def _measure_pairs(
     batch: Any, overlaps: Overlaps, whole: Bools, settings: Settings, grouping: Grouping | None
 ) -> Iterator[Any]:
     """Yield the pairs of a batch with their measures."""

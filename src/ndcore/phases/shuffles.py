@@ -96,7 +96,7 @@ class Shuffles:
         if not len(ids):
             return _answers(rows)
         own, valid = np.arange(len(ids)), data[:, 16]
-        leader = first_equal(data[:, :16], [valid], _numbered(ids)[0])
+        leader = first_equal(data[:, :16], [valid], _number_ids(ids)[0])
         equal, compared = np.flatnonzero(leader != own), np.flatnonzero((leader == own) & (valid > 0))
         features, keys = np.ascontiguousarray(data[compared, 17:]).view("<u8"), rows["key"].to_numpy()
         return arrow().concat_tables([
@@ -108,7 +108,7 @@ class Shuffles:
     def find_pairs(self, rows: Any) -> Any:
         """List the pairs of documents that share a feature, once for each of both; for a long run, the documents."""
         made, entries = [_answers(rows)], _select(rows, ENTRY)
-        ranks, ids = _numbered(_column(entries, "a"))
+        ranks, ids = _number_ids(_column(entries, "a"))
         keys, runs = _keys(ids), entries["key"].to_numpy()
         order = np.lexsort((-ranks, runs))
         names = binary_column(runs[order].astype("<u8")[:, None].view(np.uint8))
@@ -137,7 +137,7 @@ class Shuffles:
 
         texts, pairs = _select(rows, TEXT), _select(rows, PAIR)
         check_ids(texts["a"])
-        place, other = _places(pairs["a"], texts["a"]), _numbered(_column(pairs, "b"))[0]
+        place, other = _places(pairs["a"], texts["a"]), _number_ids(_column(pairs, "b"))[0]
         run = values_of(_column(pairs, "data"))[0]
         once = np.lexsort((run, other, place))
         once = once[row_changes(place[once], other[once])]
@@ -181,7 +181,7 @@ class Shuffles:
         correct.
         """
         pa = arrow()
-        ids = _numbered(pa.concat_arrays([_column(rows, "a"), _column(rows, "b").drop_null()]))[1]
+        ids = _number_ids(pa.concat_arrays([_column(rows, "a"), _column(rows, "b").drop_null()]))[1]
         near, equal, own = _select(rows, NEAR), _select(rows, EQUAL), np.arange(len(ids))
         a, b, long = (_places(values, ids) for values in (near["a"], near["b"], _select(rows, LONG)["a"]))
         resemblance = near["resemblance"].to_numpy()
@@ -240,7 +240,7 @@ def _column(table: Any, name: str) -> Any:
     return table[name].combine_chunks()
 
 
-def _numbered(ids: Any) -> tuple[Ints, Any]:
+def _number_ids(ids: Any) -> tuple[Ints, Any]:
     """Number ids in ascending order: return the number of each, and the distinct ids."""
     import pyarrow.compute as pc
 

@@ -39,14 +39,14 @@ def contract_edges(batches: Batches, *, bound: int) -> Iterator[Any]:
         for start in range(0, len(a), bound):
             part = a[start : start + bound], b[start : start + bound]
             if size + len(part[0]) > bound:
-                yield from _contracted(held)
+                yield from _contract(held)
                 held, size = [], 0
             held.append(part)
             size += len(part[0])
-    yield from _contracted(held)
+    yield from _contract(held)
 
 
-def _contracted(held: list[tuple[Ints, Ints]]) -> Iterator[Any]:
+def _contract(held: list[tuple[Ints, Ints]]) -> Iterator[Any]:
     """Yield the stars of these edges."""
     if held:
         a, b = (np.concatenate(ends) for ends in zip(*held, strict=True))
@@ -113,13 +113,13 @@ def assign_stars(batches: Batches, *, best: bool) -> Iterator[Any]:
             continue
         whole = [np.concatenate(column) for column in zip(*held, strict=True)]
         end = int(np.searchsorted(whole[0], whole[0][-1]))  # the last component may go on
-        yield from _assigned([column[:end] for column in whole], best)
+        yield from _assign([column[:end] for column in whole], best)
         held, size = [tuple(column[end:] for column in whole)], size - end
     if held:
-        yield from _assigned([np.concatenate(column) for column in zip(*held, strict=True)], best)
+        yield from _assign([np.concatenate(column) for column in zip(*held, strict=True)], best)
 
 
-def _assigned(columns: list[Any], best: bool) -> Iterator[Any]:
+def _assign(columns: list[Any], best: bool) -> Iterator[Any]:
     """Yield the assignments of whole components."""
     _, a, b, resemblance = columns
     if not len(a):

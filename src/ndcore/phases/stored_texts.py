@@ -51,15 +51,15 @@ def form_stored_sets(batches: Batches, *, root: str, text: str, shingling: Shing
             for some, texts in reader.read(batch.column("file")[start].as_py(), places[start:end, 1], name):
                 known = rows.take(some).drop_columns(["file", "row"])
                 if texts.null_count:
-                    raise ValueError(_changed(known.column("name")[int(np.argmax(texts.is_null()))].as_py()))
+                    raise ValueError(_describe_change(known.column("name")[int(np.argmax(texts.is_null()))].as_py()))
                 for made in form_sets([known.append_column("text", texts)], text="text", shingling=shingling, wanted=None):
                     differs = (byte_rows(made.column("digest")) != byte_rows(made.column("bytes"))).any(axis=1)
                     if differs.any():
-                        raise ValueError(_changed(made.column("name")[int(np.argmax(differs))].as_py()))
+                        raise ValueError(_describe_change(made.column("name")[int(np.argmax(differs))].as_py()))
                     yield made.drop_columns(["name", "digest", "bytes"])
 
 
-def _changed(name: str) -> str:
+def _describe_change(name: str) -> str:
     """Say that a text has changed."""
     return f"the text of the document {name} is another one than when the document was added; {ADVICE}"
 

@@ -376,7 +376,7 @@ def b_bits(minima: Sequence[int], kept: int) -> bytes:
 
 
 def b_bit_resemblance(a: bytes, b: bytes, num_perm: int, kept: int) -> Fraction:
-    """Estimate the resemblance from the share of fields that agree; 2^-kept of those of different minima do by chance."""
+    """Estimate the resemblance from the share of fields that agree; of different minima, 2^-kept do by chance."""
     x, y = int.from_bytes(a, "little"), int.from_bytes(b, "little")
     mask, chance = (1 << kept) - 1, Fraction(1, 1 << kept)
     agree = sum((x >> j * kept & mask) == (y >> j * kept & mask) for j in range(num_perm))

@@ -570,10 +570,10 @@ def names(text: str | bytes) -> list[bytes]:
 
 def agreement_key(value: object) -> Hashable:
     """Return what two values of a callable are compared by: type and value, of each member of a tuple."""
-    return tuple(map(_typed, value)) if type(value) is tuple else _typed(value)
+    return tuple(map(_with_type, value)) if type(value) is tuple else _with_type(value)
 
 
-def _typed(value: object) -> Hashable:
+def _with_type(value: object) -> Hashable:
     """Return type and value."""
     if type(value) not in PLAIN:
         raise TypeError(f"a key is {value!r}; give None, bool, int, float, str or bytes, or a tuple of these")

@@ -279,7 +279,7 @@ def write_iso(date: Any) -> str | None:
         return None
 
 
-Asked = Mapping[str, Any]  # the values of a request by name, checked by the table of routes
+Values = Mapping[str, Any]  # the values of a request by name, checked by the table of routes
 
 EXCERPT = 5_000  # characters or bytes of a text beside its key
 
@@ -293,9 +293,9 @@ class ServedSource(Protocol):
     name: str
 
 
-def cut_page(entries: Sequence[T], asked: Asked, number: str = "page") -> tuple[list[T], ListPage]:
+def cut_page(entries: Sequence[T], values: Values, number: str = "page") -> tuple[list[T], ListPage]:
     """Cut the requested page out of a list; return its entries, number and size."""
-    page, size = asked.get(number, 1), asked["size"]
+    page, size = values.get(number, 1), values["size"]
     part = list(entries[(page - 1) * size : page * size])
     return part, ListPage(page, size, len(entries), page * size < len(entries))
 

@@ -129,12 +129,12 @@ def _check_version(source: ServedSource, request: Request) -> None:
         source.member.check_version(request.headers.get(MAP_VERSION))
 
 
-def _check_words(source: ServedSource, route: Route, asked: dict[str, Any]) -> None:
+def _check_words(source: ServedSource, route: Route, values: dict[str, Any]) -> None:
     """Raise Refused if a request looks up a page of another shard. Slow for long keys, which are normalised."""
     if isinstance(source, WrittenSource) and source.member is not None and route.scope == READ:
         for name in ("key", "a", "b"):
-            if name in asked:
-                source.member.check_word(asked[name])
+            if name in values:
+                source.member.check_word(values[name])
 
 
 def _make_endpoint(
@@ -142,12 +142,12 @@ def _make_endpoint(
     access: Access | None,
 ) -> Callable[[Request], Any]:
     """Make the endpoint that answers a route as a page or as JSON."""
-    def shown(route: Route, answer: Any, asked: dict[str, Any]) -> bytes:
-        return SHOW[route.name](answer, asked).encode("utf-8", "replace") if as_page else encode(answer)
+    def render(route: Route, answer: Any, values: dict[str, Any]) -> bytes:
+        return SHOW[route.name](answer, values).encode("utf-8", "replace") if as_page else encode(answer)
 
-    def answered(route: Route, asked: dict[str, Any]) -> bytes:
-        _check_words(source, route, asked)
-        return shown(route, getattr(source, route.name)(asked), asked)
+    def respond(route: Route, values: dict[str, Any]) -> bytes:
+        _check_words(source, route, values)
+        return render(route, getattr(source, route.name)(values), values)
 
     async def endpoint(request: Request) -> Response:
         route = routes["GET" if request.method == "HEAD" else request.method]
@@ -158,14 +158,14 @@ def _make_endpoint(
             check_coding(request.headers.get("content-encoding"))
             body = await read_body(request.stream(), request.headers.get("content-length"), limits.text, limits.seconds)
             given += parse_body(route, request.headers.get("content-type", ""), body, as_page)
-        asked = route.values(given)
-        check_texts(asked, limits.text)
+        values = route.values(given)
+        check_texts(values, limits.text)
         _check_version(source, request)
         try:
             if iscoroutinefunction(getattr(source, route.name)):
-                content = shown(route, await getattr(source, route.name)(asked), asked)
+                content = render(route, await getattr(source, route.name)(values), values)
             else:
-                content = await work.run(answered, route, asked)
+                content = await work.run(respond, route, values)
         except Refused:
             raise
         except Exception as error:

@@ -10,7 +10,6 @@ from ndcore.files.json_values import finite
 from ndcore.report.plain_values import plain
 from ndcore.serve.answers import (
     About,
-    Asked,
     Cluster,
     ClusterMember,
     Clusters,
@@ -18,6 +17,7 @@ from ndcore.serve.answers import (
     ListedCluster,
     Match,
     Peeked,
+    Values,
     cut_page,
 )
 from ndcore.serve.keys import Key, read_keys
@@ -40,7 +40,7 @@ class CollectionSource:
     def __init__(self, collection: Collection, name: str) -> None:
         self.name, self._collection = name, collection
 
-    def about(self, asked: Asked) -> About:
+    def about(self, values: Values) -> About:
         """Describe the collection."""
         made, clustering = self._collection, self._collection.clustering
         settings = {"threshold": clustering.threshold, "policy": clustering.policy, "clustering": clustering.cluster,
@@ -50,46 +50,46 @@ class CollectionSource:
                    "documents without a sample": clustering.without_sample}
         return About(self.kind, self.name, len(made), settings, figures)
 
-    def peek(self, asked: Asked) -> Peeked:
+    def peek(self, values: Values) -> Peeked:
         """Find the documents that resemble a text."""
         try:
-            resembling = self._collection.query(asked["text"], limit=asked["size"])
+            resembling = self._collection.query(values["text"], limit=values["size"])
         except ValueError as error:
             raise Refused(400, str(error)) from error
         return Peeked(None, None, None, [_match(each) for each in resembling], None)
 
-    def document(self, asked: Asked) -> DocumentAnswer:
+    def document(self, values: Values) -> DocumentAnswer:
         """Return the cluster of an id, and the documents that resemble it."""
-        key, position = self._find(asked)
+        key, position = self._find(values)
         clustering, names = self._collection.clustering, self._collection.names
         label = int(clustering.labels[position])
         positions = np.flatnonzero(clustering.labels == label)
-        places, page = cut_page(range(len(positions)), asked)
+        places, page = cut_page(range(len(positions)), values)
         members = [ClusterMember(names[at], None, None, CLASSES[clustering.codes[at]], finite(clustering.resemblance[at]))
                    for at in positions[places].tolist()]
-        resembling = [_match(each) for each in self._collection.resembling(key, limit=asked["size"])]
+        resembling = [_match(each) for each in self._collection.resembling(key, limit=values["size"])]
         cluster = Cluster(names[label], page.total or 0, members, page)
         return DocumentAnswer(key, cluster, None, None, None, None, resembling)
 
-    def clusters(self, asked: Asked) -> Clusters:
-        """List the clusters of at least as many documents as asked, the largest first."""
+    def clusters(self, values: Values) -> Clusters:
+        """List the clusters of at least `least` documents, the largest first."""
         clustering, names = self._collection.clustering, self._collection.names
         kept = clustering.keep_indices
         sizes = clustering.cluster_sizes[kept]
         order = np.lexsort((kept, -sizes))
-        places, page = cut_page(range(int((sizes >= asked["least"]).sum())), asked)
+        places, page = cut_page(range(int((sizes >= values["least"]).sum())), values)
         members = [np.flatnonzero(clustering.labels == label) for label in kept[order[places]].tolist()]
         return Clusters([ListedCluster(names[int(own[0])], len(own), [names[at] for at in own[:LISTED].tolist()])
                          for own in members], page)
 
-    def _find(self, asked: Asked) -> tuple[Key, int]:
+    def _find(self, values: Values) -> tuple[Key, int]:
         """Find the first document whose id a value of a request may denote. Raises Refused if there is none."""
-        for key in read_keys(asked["key"], asked.get("kind")):
+        for key in read_keys(values["key"], values.get("kind")):
             try:
                 return key, int(self._collection.names.positions(key)[0])
             except (KeyError, TypeError):
                 continue
-        raise Refused(404, f"the collection has no document with the id {asked['key']!r:.200}")
+        raise Refused(404, f"the collection has no document with the id {values['key']!r:.200}")
 
 
 def _match(document: Resembling) -> Match:

@@ -91,7 +91,7 @@ def judging_application(session: Judging, secret: str, hosts: Iterable[str] = ()
     judge = _Judge(session, secret)
     routes = [Path("/", judge.show), Path("/answer", judge.answer, methods=["POST"]),
               Path("/undo", judge.undo, methods=["POST"])]
-    handlers: Any = {Refused: _refused}
+    handlers: Any = {Refused: _answer_refusal}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), lambda scope, error: _problem(error), hosts)
 
 
@@ -186,7 +186,7 @@ def _problem(error: Refused) -> Response:
     return _page(wrap_page(title, body, STYLES, SCRIPT, True), error.status)
 
 
-async def _refused(request: Request, error: Refused) -> Response:
+async def _answer_refusal(request: Request, error: Refused) -> Response:
     return _problem(error)
 
 

@@ -25,7 +25,6 @@ from ndcore.report.html import REPORT_STYLE, content_policy, draw_overview, read
 from ndcore.report.side_by_side import LEGEND, show_side_by_side
 from ndcore.serve.answers import (
     About,
-    Asked,
     Cluster,
     Clusters,
     Compared,
@@ -37,6 +36,7 @@ from ndcore.serve.answers import (
     Match,
     OverallAnswer,
     Peeked,
+    Values,
 )
 from ndcore.serve.keys import Key, name_of, write_address
 
@@ -166,7 +166,7 @@ def show_setting(value: Any) -> str:
 # ---- the overview
 
 
-def show_about(answer: About, asked: Asked) -> str:
+def show_about(answer: About, values: Values) -> str:
     """Render the overview: figures, settings, and the forms for requests."""
     numbers = {"documents": answer.documents, **{
         name: value for name, value in answer.figures.items() if type(value) is int and name != "documents"
@@ -241,7 +241,7 @@ def _show_pair_form() -> str:
 # ---- documents and clusters
 
 
-def show_document(answer: DocumentAnswer, asked: Asked) -> str:
+def show_document(answer: DocumentAnswer, values: Values) -> str:
     """Render a document: its cluster, versions and text."""
     key, cluster = answer.key, answer.cluster
     alone = cluster.documents == 1
@@ -293,7 +293,7 @@ def _show_cluster(cluster: Cluster, key: Key | None, texts: bool, route: str | N
     return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
 
 
-def show_clusters(answer: Clusters, asked: Asked) -> str:
+def show_clusters(answer: Clusters, values: Values) -> str:
     """Render a list of clusters."""
     if not answer.clusters:
         words = "There are none: no document stands for another." if answer.page.number == 1 else "There is no such page."
@@ -302,7 +302,7 @@ def show_clusters(answer: Clusters, asked: Asked) -> str:
         return wrap_served("Clusters", main, "Clusters", "", "clusters")
     lines = "".join(map(_show_listed_cluster, answer.clusters))
     heads = ("Documents", True), ("Representative", False), ("Others", False)
-    least = asked.get("least", 2)
+    least = values.get("least", 2)
     total = "Clusters" if answer.page.total is None else counted(answer.page.total, "cluster")
     table = show_grid(total if least == 1 else f"{total} of {least:,} documents or more", heads, lines)
     pages = show_pager(answer.page, "clusters", what="Pages of clusters", least=None if least == 2 else str(least))
@@ -324,7 +324,7 @@ def _show_listed_cluster(cluster: ListedCluster) -> str:
 # ---- versions, and where the content of a key was seen last
 
 
-def show_history(answer: History, asked: Asked) -> str:
+def show_history(answer: History, values: Values) -> str:
     """Render the versions of a key."""
     lead = f"Versions of {link_key(answer.key)}"
     return wrap_served(f"Versions of {name_of(answer.key)}", _show_history(answer, "history"), "Versions", lead)
@@ -344,7 +344,7 @@ def _show_history(history: History, route: str) -> str:
     return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
 
 
-def show_located(answer: Located, asked: Asked) -> str:
+def show_located(answer: Located, values: Values) -> str:
     """Render where the content of a key was seen last."""
     lead = f"Where the content of {link_key(answer.key)} was seen last"
     return wrap_served(f"Lost and found: {name_of(answer.key)}", _show_located(answer), "Lost and found", lead)
@@ -375,7 +375,7 @@ def _show_overall(overall: OverallAnswer) -> str:
 # ---- texts
 
 
-def show_peeked(answer: Peeked, asked: Asked) -> str:
+def show_peeked(answer: Peeked, values: Values) -> str:
     """Render the verdict on a pasted text."""
     main, heading = "", "Text"
     judged = answer.judgement
@@ -392,9 +392,9 @@ def show_peeked(answer: Peeked, asked: Asked) -> str:
         main += show_section("differences", "Marked differences", fit(_make_marker(answer.differences), 200_000, PAGE_BYTES))
     if answer.cluster is not None:
         main += show_section("cluster", "Its cluster", _show_cluster(answer.cluster, None, False, None))
-    text = asked.get("text", "")
+    text = values.get("text", "")
     if isinstance(text, str) and len(text) <= PASTED:
-        main += show_section("again", "Ask again", f'<div class="asks">{_show_text_form(text, asked.get("key"))}</div>')
+        main += show_section("again", "Ask again", f'<div class="asks">{_show_text_form(text, values.get("key"))}</div>')
     return wrap_served("A pasted text", main, heading, "The verdict on the pasted text, which is not kept.")
 
 
@@ -436,7 +436,7 @@ def _make_marker(compared: Compared) -> Callable[[int], str]:
     return marked
 
 
-def show_compared(answer: Compared, asked: Asked) -> str:
+def show_compared(answer: Compared, values: Values) -> str:
     """Render two texts side by side with all figures."""
     body = fit(lambda limit: show_comparison(answer.found.shortened(limit)), 200_000, PAGE_BYTES)
     return wrap_served(title_of(answer.found), f"<br>{body}")
@@ -462,7 +462,7 @@ def _show_share(value: float | None) -> str:
     return "–" if value is None or value != value else show_share(value)
 
 
-SHOW: Mapping[str, Callable[[Any, Asked], str]] = {
+SHOW: Mapping[str, Callable[[Any, Values], str]] = {
     "about": show_about, "peek": show_peeked, "document": show_document, "clusters": show_clusters, "history": show_history,
     "locate": show_located, "compare": show_compared,
 }

@@ -13,7 +13,6 @@ from ndcore.recipe import Recipe
 from ndcore.report.comparison import compare
 from ndcore.serve.answers import (
     About,
-    Asked,
     Cluster,
     ClusterMember,
     Clusters,
@@ -27,6 +26,7 @@ from ndcore.serve.answers import (
     OverallAnswer,
     Peeked,
     TextJudgement,
+    Values,
     cut_excerpt,
     cut_page,
     write_iso,
@@ -71,45 +71,45 @@ class StoreSource:
         self._threshold = store.settings.threshold
         self._shingling = Shingling.from_recipe(Recipe.from_json(store.settings.shingling))
 
-    def about(self, asked: Asked) -> About:
+    def about(self, values: Values) -> About:
         """Describe the store."""
         with self._follow_writer() as store:
             settings = {name: getattr(store.settings, name) for name in SETTINGS}
             figures = {name: value for name, value in store.stats().items() if name != "settings"}
             return About(self.kind, self.name, len(store), settings, figures)
 
-    def peek(self, asked: Asked) -> Peeked:
+    def peek(self, values: Values) -> Peeked:
         """Give the verdict on a text without keeping it."""
-        text = asked["text"]
+        text = values["text"]
         with self._follow_writer() as store:
             try:
-                verdict = store.peek(text, key=_first_key(asked.get("key")))
+                verdict = store.peek(text, key=_first_key(values.get("key")))
             except (TypeError, ValueError) as error:
                 raise Refused(400, str(error)) from error
             judgement = TextJudgement(verdict.verdict, verdict.of, verdict.equal, verdict.resemblance, verdict.contained,
                                   verdict.containing, verdict.exact)
             if verdict.of is None:
                 return Peeked(judgement, None, None, None, None)
-            cluster, located = self._list_members(store, verdict.of, asked), self._locate(store, verdict.of)
-            other = _read_text(store, verdict.of) if asked.get("differences") else None
+            cluster, located = self._list_members(store, verdict.of, values), self._locate(store, verdict.of)
+            other = _read_text(store, verdict.of) if values.get("differences") else None
         differences = None if other is None else self._compare(text, other, ("the text", name_of(verdict.of)))
         return Peeked(judgement, cluster, located, None, differences)
 
-    def document(self, asked: Asked) -> DocumentAnswer:
+    def document(self, values: Values) -> DocumentAnswer:
         """Return the cluster, versions and text of a key, and the result of the last run over many stores for it."""
         with self._follow_writer() as store:
-            key = find_key(store, asked["key"], asked.get("kind"))
-            cluster, located = self._list_members(store, key, asked), self._locate(store, key)
-            history, text = _list_versions(store, key, asked), cut_excerpt(_read_text(store, key))
+            key = find_key(store, values["key"], values.get("kind"))
+            cluster, located = self._list_members(store, key, values), self._locate(store, key)
+            history, text = _list_versions(store, key, values), cut_excerpt(_read_text(store, key))
             return DocumentAnswer(key, cluster, located, history, _describe_overall(store, key), text, None)
 
-    def clusters(self, asked: Asked) -> Clusters:
+    def clusters(self, values: Values) -> Clusters:
         """List the clusters of at least the requested size, in the order of the store."""
-        page, size, end = asked["page"], asked["size"], time.monotonic() + self._seconds
+        page, size, end = values["page"], values["size"], time.monotonic() + self._seconds
         listed: list[ListedCluster] = []
         passed, first = 0, (page - 1) * size
         with self._follow_writer() as store:
-            for members in store.clusters(asked["least"]):
+            for members in store.clusters(values["least"]):
                 if time.monotonic() > end:
                     raise Refused(503, f"the clusters before page {page} take longer than {self._seconds:g} seconds; "
                                        "ask for an earlier page")
@@ -120,37 +120,37 @@ class StoreSource:
                     listed.append(ListedCluster(members[0], len(members), list(members[:LISTED])))
         return Clusters(listed, ListPage(page, size, passed, False))
 
-    def history(self, asked: Asked) -> History:
+    def history(self, values: Values) -> History:
         """List the versions of a key, the latest first."""
         with self._follow_writer() as store:
-            return _list_versions(store, find_key(store, asked["key"], asked.get("kind")), asked)
+            return _list_versions(store, find_key(store, values["key"], values.get("kind")), values)
 
-    def locate(self, asked: Asked) -> Located:
+    def locate(self, values: Values) -> Located:
         """Find where the content of a key was seen last."""
         with self._follow_writer() as store:
-            key = find_key(store, asked["key"], asked.get("kind"))
+            key = find_key(store, values["key"], values.get("kind"))
             if (located := self._locate(store, key)) is None:
                 raise Refused(410, f"all pages with the content of {name_of(key)!r:.200} are gone")
             return located
 
-    def compare(self, asked: Asked) -> Compared:
+    def compare(self, values: Values) -> Compared:
         """Mark the differences of two texts, each given by its key or as text."""
         texts, names = [], []
         for side in ("a", "b"):
-            text, name = self._read_side(side, asked)
+            text, name = self._read_side(side, values)
             texts.append(text)
             names.append(name)
         return self._compare(texts[0], texts[1], (names[0], names[1]))
 
-    def _read_side(self, side: str, asked: Asked) -> tuple[Text, str]:
+    def _read_side(self, side: str, values: Values) -> tuple[Text, str]:
         """Return the text and the name of one side of a comparison."""
-        word, text = asked.get(side), asked.get(f"text_{side}")
+        word, text = values.get(side), values.get(f"text_{side}")
         if (word is None) == (text is None):
             raise Refused(400, f"give {side}, the key of a stored text, or else text_{side}")
         if text is not None:
             return text, f"text {side.upper()}"
         with self._follow_writer() as store:
-            key = find_key(store, word, asked.get(f"{side}_kind"))
+            key = find_key(store, word, values.get(f"{side}_kind"))
             stored = _read_text(store, key)
         if stored is None:
             raise Refused(404, "the store keeps no texts: it was created with other evidence than text")
@@ -169,10 +169,10 @@ class StoreSource:
             self._store.refresh()
             yield self._store
 
-    def _list_members(self, store: Store, key: Key, asked: Asked) -> Cluster:
+    def _list_members(self, store: Store, key: Key, values: Values) -> Cluster:
         """Return one page of the cluster of a key."""
         members = store.cluster(key)
-        part, page = cut_page(members, asked)
+        part, page = cut_page(members, values)
         return Cluster(members[0], len(members), [_describe_member(store, each) for each in part], page)
 
     def _locate(self, store: Store, key: Key) -> Located | None:
@@ -223,10 +223,10 @@ def _describe_overall(store: Store, key: Key) -> OverallAnswer | None:
     return OverallAnswer(said.verdict, said.of, said.store, said.resemblance, said.run, write_iso(said.date), said.here)
 
 
-def _list_versions(store: Store, key: Key, asked: Asked) -> History:
+def _list_versions(store: Store, key: Key, values: Values) -> History:
     """Return one page of the versions of a key, the latest first."""
     versions = store.history(key)
-    part, page = cut_page(range(len(versions) - 1, -1, -1), asked, "versions")
+    part, page = cut_page(range(len(versions) - 1, -1, -1), values, "versions")
     return History(key, [_describe_version(number, versions[number]) for number in part], page)
 
 

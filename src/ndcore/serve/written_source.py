@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ndcore.serve.answers import Asked, BackedUp, PageDecision, Removed, Seen, StoredText, write_iso
+from ndcore.serve.answers import BackedUp, PageDecision, Removed, Seen, StoredText, Values, write_iso
 from ndcore.serve.decider import Decider, WaitingJob
 from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
@@ -26,13 +26,13 @@ from ndcore.store.store import Store
 
 THREADS = 2  # threads that prepare pages
 
-StreamPart: TypeAlias = Callable[[], tuple[Sequence[Asked], Refused | None]]  # parses pages up to the first invalid one
+StreamPart: TypeAlias = Callable[[], tuple[Sequence[Values], Refused | None]]  # parses pages up to the first invalid one
 
 
 class _PreparedPart(NamedTuple):
     """A part of a stream: the values sent, the pages made of them, and the refusal of the next page, if it is invalid."""
 
-    asked: Sequence[Asked]
+    requests: Sequence[Values]
     pages: Pages
     refusal: Refused | None
 
@@ -70,11 +70,11 @@ class WrittenSource(StoreSource):
         self._preparing = ThreadPoolExecutor(THREADS, thread_name_prefix="ndcore prepares")
         self._stopping = False
 
-    async def decide(self, asked: Asked) -> PageDecision:
+    async def decide(self, values: Values) -> PageDecision:
         """Decide on a page, and keep it."""
-        answers = await _answers(self._decider.put(lambda: self._prepare([asked]), 1, streamed=False))
+        answers = await _answers(self._decider.put(lambda: self._prepare([values]), 1, streamed=False))
         if not answers:
-            raise reused(asked)
+            raise reused(values)
         return answers[0]
 
     async def decide_many(self, parts: AsyncIterator[StreamPart]) -> AsyncIterator[list[PageDecision]]:
@@ -88,7 +88,7 @@ class WrittenSource(StoreSource):
         try:
             prepared = await self._next(anext(parts, None))
             while prepared is not None:
-                job = self._decider.put(partial(_given, prepared.pages), len(prepared.asked), streamed=True)
+                job = self._decider.put(partial(_keep_unchanged, prepared.pages), len(prepared.requests), streamed=True)
                 ahead = asyncio.ensure_future(self._next(anext(parts, None)))
                 ahead.add_done_callback(lambda done: done.cancelled() or done.exception())  # raised where it is awaited
                 try:
@@ -111,46 +111,47 @@ class WrittenSource(StoreSource):
 
     def _check_further(self, part: _PreparedPart, decided: int) -> None:
         """Raise Refused if the stream ends with this part, of which `decided` pages are decided."""
-        if decided < len(part.asked):
-            raise reused(part.asked[decided])
+        if decided < len(part.requests):
+            raise reused(part.requests[decided])
         if part.refusal is not None:
             raise part.refusal
         if self._stopping:
             raise Refused(503, "the server stops; send the pages that are not answered to the one that follows it",
                           {"retry-after": "5"})
 
-    def seen(self, asked: Asked) -> Seen:
+    def seen(self, values: Values) -> Seen:
         """Record that a page is gone."""
-        with meaning_of_errors(), self._writing(asked):
-            known = any(self._store.mark_gone(key, asked.get("date")) for key in read_keys(asked["key"], asked.get("kind")))
+        with meaning_of_errors(), self._writing(values):
+            keys = read_keys(values["key"], values.get("kind"))
+            known = any(self._store.mark_gone(key, values.get("date")) for key in keys)
             self._store.flush()
         return Seen(known)
 
-    def remove(self, asked: Asked) -> Removed:
+    def remove(self, values: Values) -> Removed:
         """Remove a page from the store."""
-        with self._follow_writer() as store, meaning_of_errors(), self._writing(asked):
-            store.remove(find_key(store, asked["key"], asked.get("kind")))
+        with self._follow_writer() as store, meaning_of_errors(), self._writing(values):
+            store.remove(find_key(store, values["key"], values.get("kind")))
             store.flush()
         return Removed(1)
 
-    def expire(self, asked: Asked) -> Removed:
+    def expire(self, values: Values) -> Removed:
         """Remove the pages that are older than a date."""
         with meaning_of_errors(), contextlib.nullcontext() if self.member is None else self.member.resting():
-            count = self._store.expire(asked["before"])
+            count = self._store.expire(values["before"])
             self._store.flush()
         return Removed(count)
 
-    def text(self, asked: Asked) -> StoredText:
+    def text(self, values: Values) -> StoredText:
         """Return the text of a page."""
         with self._follow_writer() as store:
             try:
-                return StoredText(store.text(find_key(store, asked["key"], asked.get("kind"))))
+                return StoredText(store.text(find_key(store, values["key"], values.get("kind"))))
             except KeyError:
                 raise
             except LookupError as error:
                 raise Refused(409, str(error)) from error
 
-    def backup(self, asked: Asked) -> BackedUp:
+    def backup(self, values: Values) -> BackedUp:
         """Copy the store to the directory of backups, under a name that the server chooses."""
         if self._backups is None:
             raise Refused(404, "this server has no directory of backups; start it with --backups DIR")
@@ -194,9 +195,9 @@ class WrittenSource(StoreSource):
         with self.member.deciding() as admit:
             return self._store.decide_requests(pages, self._keep, admit)
 
-    def _writing(self, asked: Asked) -> contextlib.AbstractContextManager[None]:
+    def _writing(self, values: Values) -> contextlib.AbstractContextManager[None]:
         """Guard a change of a page. Raises Refused if it belongs to another shard, or its host is being moved."""
-        return contextlib.nullcontext() if self.member is None else self.member.writing(asked["key"])
+        return contextlib.nullcontext() if self.member is None else self.member.writing(values["key"])
 
     async def _next(self, coming: Awaitable[StreamPart | None]) -> _PreparedPart | None:
         """Parse and prepare the next part of a stream; None at its end. Raises Refused if its first page is invalid."""
@@ -206,16 +207,16 @@ class WrittenSource(StoreSource):
         return await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare_part, part)
 
     def _prepare_part(self, part: StreamPart) -> _PreparedPart:
-        asked, refusal = part()
-        if not asked and refusal is not None:
+        requests, refusal = part()
+        if not requests and refusal is not None:
             raise refusal
-        return _PreparedPart(asked, self._prepare(asked), refusal)
+        return _PreparedPart(requests, self._prepare(requests), refusal)
 
-    def _prepare(self, asked: Sequence[Asked]) -> Pages:
+    def _prepare(self, requests: Sequence[Values]) -> Pages:
         """Prepare pages."""
-        items = [(_key_of(each), each["text"], each.get("date")) for each in asked]
+        items = [(_key_of(each), each["text"], each.get("date")) for each in requests]
         with meaning_of_errors():
-            return self._store.prepare_requests(items, [each.get("idempotency_key") for each in asked])
+            return self._store.prepare_requests(items, [each.get("idempotency_key") for each in requests])
 
 
 @contextlib.contextmanager
@@ -240,20 +241,20 @@ async def _answers(job: WaitingJob) -> list[PageDecision]:
         return [describe(answer) for answer in await asyncio.wrap_future(job.answered)]
 
 
-def _given(pages: Pages) -> Pages:
+def _keep_unchanged(pages: Pages) -> Pages:
     """Return prepared pages unchanged: the `prepare` of a job."""
     return pages
 
 
-def _key_of(asked: Asked) -> Any:
+def _key_of(values: Values) -> Any:
     """Return the key of a page to be decided; words stay str. Only Arrow bodies have bytes as keys."""
-    key = asked["key"]
+    key = values["key"]
     return key if isinstance(key, (str, bytes)) else read_keys(key)[0]
 
 
-def reused(asked: Asked) -> Refused:
+def reused(values: Values) -> Refused:
     """Make the refusal of a page whose idempotency key was used for another page."""
-    return Refused(422, f"the idempotency key {asked.get('idempotency_key')!r:.300} was used for another page, or for "
+    return Refused(422, f"the idempotency key {values.get('idempotency_key')!r:.300} was used for another page, or for "
                         "another text or date of this one; give each page its own")
 
 

@@ -83,7 +83,7 @@ def b_bit(sk: Sketches, kept: int = 1) -> BBitSketches:
 
     Notes
     -----
-    O(n · num_perm). The bits are those of a hash of the minimum and its place, since the lowest bits of minima under linear
+    O(n · num_perm). The bits are taken from a hash of the minimum and its place, as the lowest bits of minima under linear
     permutations depend on each other. Stable, as signatures are. Features, for LSH, need whole minima.
 
     References

@@ -75,7 +75,7 @@ class TermSignatures(UnestimatedSketches):
         Raises
         ------
         TypeError, ValueError
-            need is not one of 1 to the number of lists, or there are more than 1,024 combinations of so many lists.
+            need is not one of 1 to the number of lists, or there are more than 1,024 combinations of `need` lists.
 
         Notes
         -----
@@ -220,7 +220,7 @@ class IMatcher(TermListSketcher):
 
     The lexicon has the terms that tell documents apart: neither in most documents, nor in nearly none. Documents match
     where all their terms of one list are equal. The whole lexicon is the first list; a change of one of its terms ends a
-    match there, and leaves those of the random lexicons that lack the term.
+    match there, and leaves the matches by random lexicons that lack the term.
 
     Parameters
     ----------

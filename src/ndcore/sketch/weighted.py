@@ -192,7 +192,7 @@ def _fields(sums: Ints) -> Fields:
 
 
 def _add_repeats(hashes: UInts, ends: Ints, units: Ints) -> tuple[UInts, Ints, Ints]:
-    """Add the weights of equal values of a set: (values, offsets, weights), without those that weigh nothing."""
+    """Add the weights of values that are equal in one set: (values, offsets, weights), without those that weigh nothing."""
     of = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     order = np.lexsort((hashes, of))
     hashes, of, units = hashes[order], of[order], units[order]

@@ -73,7 +73,7 @@ class TextReading:
 
     def pieces(self, wanted: Bools | None) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Yield (positions, texts); see `TokenReading`."""
-        return self._all() if wanted is None else self._selected(wanted)
+        return self._all() if wanted is None else self._select(wanted)
 
     def positions(self, piece: tuple[Ints, Sequence[Text]]) -> Ints:
         """Return the positions of a piece; see `TokenReading`."""
@@ -115,7 +115,7 @@ class TextReading:
             self.counts.append(end - start)
             start = end
 
-    def _selected(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    def _select(self, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
         """Yield (positions, texts) of the wanted documents."""
         starts = np.cumsum([0, *self.counts])[:-1].tolist()
         for i, (corpus, start) in enumerate(zip(self.corpora, starts, strict=True)):
@@ -133,7 +133,7 @@ class TextReading:
             positions, texts = piece
             return positions, shingling.shingler.canonical(shingling.batch(texts), bytes)
 
-        for positions, tapes in map_pieces(work, self._selected(wanted), threads):
+        for positions, tapes in map_pieces(work, self._select(wanted), threads):
             own, bounds = find_own_ranges(documents, positions)
             yield vocabulary.number(*join_tapes(tapes), bounds, firsts[own], lasts[own])
 

@@ -175,7 +175,7 @@ class Directory:
             raise ValueError(f"{self.path}: the description names {given!r:.80} as its {name}; it is damaged")
         return self.path / given
 
-    def _kept(self) -> list[str]:
+    def _list_kept_logs(self) -> list[str]:
         """Return the names of the logs that a repair kept unchanged."""
         kept = self.manifest.state.get("kept", [])
         return [str(name) for name in kept] if isinstance(kept, list) else []
@@ -187,7 +187,7 @@ class Directory:
         """
         current = self._place("log").name
         for place in logs_in(self.path):
-            later = _number(place.name) > _number(current) and place.name not in self._kept()
+            later = _number(place.name) > _number(current) and place.name not in self._list_kept_logs()
             if later and is_log(place, self.manifest.tag):
                 if not numbers_in(place):
                     continue
@@ -198,7 +198,7 @@ class Directory:
 
     def _sweep(self) -> None:
         """Delete the files that a compaction replaced or left unfinished, except logs that a repair kept."""
-        spared = {self.manifest.state["log"], self.manifest.state["derived"], *self._kept()}
+        spared = {self.manifest.state["log"], self.manifest.state["derived"], *self._list_kept_logs()}
         for place in logs_in(self.path):
             if place.name not in spared and is_log(place, self.manifest.tag):
                 shutil.rmtree(place, ignore_errors=True)
@@ -438,7 +438,7 @@ class Directory:
         before = self.manifest.state.get("lost", 0)
         missing += len(lost) + (before if is_int(before) else 0)
         with self._failing("its log was written anew, and could not be opened"):
-            self.manifest = self.manifest.with_state(self.path, **names, lost=missing, kept=[*self._kept(), *kept])
+            self.manifest = self.manifest.with_state(self.path, **names, lost=missing, kept=[*self._list_kept_logs(), *kept])
             self._release()
             self._load(report)
         self.checkpoint()

@@ -449,7 +449,7 @@ def _as_method(function: F) -> F:
     return function
 
 
-def _asked(talk: Callable[Parameters, Conversation[T]]) -> Callable[Concatenate[ServiceClient, Parameters], T]:
+def _make_method(talk: Callable[Parameters, Conversation[T]]) -> Callable[Concatenate[ServiceClient, Parameters], T]:
     """Make a method of `ServiceClient` from a conversation."""
     @wraps(talk)
     def method(self: ServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
@@ -487,21 +487,21 @@ class ServiceClient(_Service):
     idempotency key, with which it is sent again, so it is decided once.
     """
 
-    decide = _asked(decide)
-    peek = _asked(peek)
-    mark_gone = _asked(mark_gone)
-    remove = _asked(remove)
-    expire = _asked(expire)
-    backup = _asked(backup)
-    __contains__ = _asked(has)
-    __len__ = _asked(count)
-    cluster = _asked(cluster)
-    clusters = _asked(clusters)
-    locate = _asked(locate)
-    history = _asked(history)
-    overall = _asked(overall)
-    text = _asked(text)
-    stats = _asked(stats)
+    decide = _make_method(decide)
+    peek = _make_method(peek)
+    mark_gone = _make_method(mark_gone)
+    remove = _make_method(remove)
+    expire = _make_method(expire)
+    backup = _make_method(backup)
+    __contains__ = _make_method(has)
+    __len__ = _make_method(count)
+    cluster = _make_method(cluster)
+    clusters = _make_method(clusters)
+    locate = _make_method(locate)
+    history = _make_method(history)
+    overall = _make_method(overall)
+    text = _make_method(text)
+    stats = _make_method(stats)
 
     def decide_many(
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None
@@ -549,7 +549,7 @@ class ServiceClient(_Service):
                 reply = error
 
 
-def _awaited(
+def _make_coroutine_method(
     talk: Callable[Parameters, Conversation[T]]
 ) -> Callable[Concatenate[AsyncServiceClient, Parameters], Any]:
     """Make a method of `AsyncServiceClient` from a conversation."""
@@ -573,21 +573,21 @@ class AsyncServiceClient(_Service):
     ``has(key)`` and ``count()`` replace ``key in client`` and ``len(client)``, which cannot be awaited.
     """
 
-    decide = _awaited(decide)
-    peek = _awaited(peek)
-    mark_gone = _awaited(mark_gone)
-    remove = _awaited(remove)
-    expire = _awaited(expire)
-    backup = _awaited(backup)
-    has = _awaited(has)
-    count = _awaited(count)
-    cluster = _awaited(cluster)
-    clusters = _awaited(clusters)
-    locate = _awaited(locate)
-    history = _awaited(history)
-    overall = _awaited(overall)
-    text = _awaited(text)
-    stats = _awaited(stats)
+    decide = _make_coroutine_method(decide)
+    peek = _make_coroutine_method(peek)
+    mark_gone = _make_coroutine_method(mark_gone)
+    remove = _make_coroutine_method(remove)
+    expire = _make_coroutine_method(expire)
+    backup = _make_coroutine_method(backup)
+    has = _make_coroutine_method(has)
+    count = _make_coroutine_method(count)
+    cluster = _make_coroutine_method(cluster)
+    clusters = _make_coroutine_method(clusters)
+    locate = _make_coroutine_method(locate)
+    history = _make_coroutine_method(history)
+    overall = _make_coroutine_method(overall)
+    text = _make_coroutine_method(text)
+    stats = _make_coroutine_method(stats)
 
     async def decide_many(
         self, items: Iterable[Sequence[Any]], idempotency_keys: Iterable[str] | None = None

@@ -60,7 +60,7 @@ class TextCodec:
                 trained = self._trained
                 codec = ZSTANDARD if trained is None else TRAINED
                 packed = self._tools(trained)[0].compress(data)
-                if _swollen(len(data), len(packed)):
+                if _is_swollen(len(data), len(packed)):
                     codec, packed = ZLIB, zlib.compress(data, 6)
             if len(packed) >= len(data):
                 codec, packed = RAW, data
@@ -157,13 +157,13 @@ class TextCodec:
             raise ValueError("the dictionary is missing")
         try:
             size = self._zstandard.frame_content_size(packed)
-            if not 0 <= size <= LARGEST or _swollen(size, len(packed)):
+            if not 0 <= size <= LARGEST or _is_swollen(size, len(packed)):
                 raise ValueError(f"{len(packed)} bytes say that they are a text of {size} bytes; nothing stores such a text")
             return bytes(self._tools(self._trained)[1].decompress(packed))
         except self._zstandard.ZstdError as error:
             raise ValueError(str(error)) from error
 
 
-def _swollen(size: int, packed: int) -> bool:
+def _is_swollen(size: int, packed: int) -> bool:
     """Tell whether a text is too long for its compressed bytes; a text that is costly to read must be large on disk, too."""
     return size > FREE and size > RATIO * packed

@@ -113,7 +113,7 @@ class Agreement:
         if self._readers:
             for i, text in enumerate(stoppable(texts)):
                 keys[i] += [read(text, first + i) for read in self._readers]
-        return np.frombuffer(b"".join([digest(b"".join(map(_framed, own))) for own in keys]), np.uint8).reshape(-1, 16)
+        return np.frombuffer(b"".join([digest(b"".join(map(_frame, own))) for own in keys]), np.uint8).reshape(-1, 16)
 
     def _choose_words(self, tape: memoryview | bytes) -> list[bytes]:
         """Make the keys that are chosen from the words of a text."""
@@ -155,7 +155,7 @@ def _list_words(name: str, text: Text) -> list[str]:
     return words
 
 
-def _framed(data: bytes) -> bytes:
+def _frame(data: bytes) -> bytes:
     """Prefix data with its length, so that following data cannot be taken for a part of it."""
     return len(data).to_bytes(8, "big") + data
 
@@ -178,15 +178,15 @@ def _title_key(text: Text, _: int) -> bytes:
 
 def _names_key(text: Text, _: int) -> bytes:
     """Encode the names of a text, folded, each once, ascending: each after its length."""
-    return b"".join(map(_framed, _PROPER.of(without_statements(_decoded(text)).encode("utf-8", "surrogatepass"))))
+    return b"".join(map(_frame, _PROPER.of(without_statements(_decode(text)).encode("utf-8", "surrogatepass"))))
 
 
 def _amounts_key(text: Text, _: int) -> bytes:
     """Encode the amounts of a text: each number, then its unit, after their lengths."""
-    return b"".join(_framed(part.encode()) for amount in amounts(_decoded(text)) for part in amount)
+    return b"".join(_frame(part.encode()) for amount in amounts(_decode(text)) for part in amount)
 
 
-def _decoded(text: Text) -> str:
+def _decode(text: Text) -> str:
     """Decode bytes as UTF-8; bytes outside well-formed sequences separate words."""
     return text if isinstance(text, str) else text.decode("utf-8", "replace")
 
@@ -204,14 +204,14 @@ def _callable_key(rule: Callable[[Any], Key], text: Text, position: int) -> byte
         raise
     try:
         if isinstance(key, tuple):
-            return b"t" + b"".join([_framed(_encoded(part)) for part in key])
-        return _encoded(key)
+            return b"t" + b"".join([_frame(_encode(part)) for part in key])
+        return _encode(key)
     except (TypeError, ValueError) as error:
         message = f"must_agree={callable_name(rule)} returned {key!r:.80} for document {position}: {error}"
         raise type(error)(message) from None
 
 
-def _encoded(key: Any) -> bytes:
+def _encode(key: Any) -> bytes:
     """Encode a key that is not a tuple: a letter for its type, then its value."""
     if isinstance(key, np.generic):
         key = key.item()

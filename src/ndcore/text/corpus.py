@@ -70,7 +70,7 @@ class ChosenCorpus:
         """Yield (positions among the chosen ones, texts) of the wanted documents in bounded batches."""
         there = np.zeros(self._n, np.bool_)
         there[self._positions[np.flatnonzero(wanted[: len(self._positions)])]] = True
-        for positions, texts in _selected(self._corpus, there):
+        for positions, texts in _select(self._corpus, there):
             yield np.searchsorted(self._positions, positions), texts
 
 
@@ -79,7 +79,7 @@ def corpus_pieces(texts: Iterable[Text] | Corpus) -> Iterator[tuple[int, Sequenc
     if hasattr(texts, "batches"):
         batches = texts.batches()
     elif isinstance(texts, Iterator):
-        batches = _filled(texts)
+        batches = _fill_batches(texts)
     else:
         batches = TextCorpus(as_texts(texts)).batches()
     start = 0
@@ -93,12 +93,12 @@ def indexed_texts(
 ) -> Iterator[tuple[Ints, Sequence[Text]]]:
     """Yield (positions, texts) of the wanted documents in pieces of work; corpus i begins at position starts[i]."""
     for corpus, start in zip(corpora, starts, strict=True):
-        for inside, texts in _selected(corpus, wanted[start:]) if corpus is not None else ():
+        for inside, texts in _select(corpus, wanted[start:]) if corpus is not None else ():
             for first, part in pieces(texts):
                 yield start + inside[first : first + len(part)], part
 
 
-def _selected(corpus: Corpus, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
+def _select(corpus: Corpus, wanted: Bools) -> Iterator[tuple[Ints, Sequence[Text]]]:
     """Yield (positions, texts) of the wanted documents of a corpus, in batches."""
     if hasattr(corpus, "selected"):
         yield from corpus.selected(wanted)
@@ -122,21 +122,21 @@ class SpooledCorpus:
         """Yield the texts in bounded batches."""
         if self._source is not None:
             source, self._source = self._source, None
-            for batch in _filled(source):
+            for batch in _fill_batches(source):
                 self._write(batch)
         with writing_temporary():
             self._file.seek(0)
         while head := self._file.read(8):
-            yield _unpacked(zlib.decompress(self._file.read(int.from_bytes(head, "little"))))
+            yield _unpack(zlib.decompress(self._file.read(int.from_bytes(head, "little"))))
 
     def _write(self, batch: Sequence[Text]) -> None:
         """Append a batch to the file."""
-        packed = zlib.compress(_packed(batch), 1)
+        packed = zlib.compress(_pack(batch), 1)
         with writing_temporary():
             self._file.write(len(packed).to_bytes(8, "little") + packed)
 
 
-def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
+def _fill_batches(texts: Iterator[Text]) -> Iterator[list[Text]]:
     """Collect texts in lists of about BATCH bytes."""
     batch: list[Text] = []
     size = position = 0
@@ -152,7 +152,7 @@ def _filled(texts: Iterator[Text]) -> Iterator[list[Text]]:
         yield batch
 
 
-def _packed(batch: Sequence[Text]) -> bytes:
+def _pack(batch: Sequence[Text]) -> bytes:
     """Serialise texts as records, see `_record`; an extracted one is followed by its original and its title."""
     parts: list[bytes] = []
     for text in batch:
@@ -170,8 +170,8 @@ def _record(text: Text, kind: bytes | None = None) -> list[bytes]:
     return [len(data).to_bytes(8, "little"), kind or (b"s" if isinstance(text, str) else b"b"), data]
 
 
-def _unpacked(data: bytes) -> list[Text]:
-    """Restore the texts of `_packed`."""
+def _unpack(data: bytes) -> list[Text]:
+    """Restore the texts of `_pack`."""
     batch: list[Text] = []
     records = _records(data)
     for kind, text in records:

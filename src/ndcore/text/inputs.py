@@ -110,11 +110,11 @@ def as_texts(texts: Iterable[Text], first: int = 0, name: str = "texts") -> Sequ
         _check_kind(texts, name)
         if _has_arrow_buffers(texts):
             return read_arrow(texts)
-    listed = _listed(texts)
+    listed = _list_texts(texts)
     position = first_other(listed)
     if position >= 0:
         tokens = isinstance(listed[position], (list, tuple, set, frozenset))
-        raise TypeError(f"document {first + position} is {_named(listed[position])}; texts are str or bytes"
+        raise TypeError(f"document {first + position} is {_describe(listed[position])}; texts are str or bytes"
                         f"{'; sketch_tokens of sketchers takes tokens of your own' if tokens else ''}")
     return listed
 
@@ -140,7 +140,7 @@ def _check_kind(texts: Any, name: str) -> None:
                         "column of the texts, as table['text']")
 
 
-def _named(value: object) -> str:
+def _describe(value: object) -> str:
     """Describe a value that is not a text, for messages."""
     return "None (a missing value)" if value is None else f"{value!r:.40} of type {type(value).__name__}"
 
@@ -153,7 +153,7 @@ def _has_arrow_buffers(texts: object) -> bool:
     return not isinstance(dtype, np.dtype) and getattr(dtype, "storage", None) != "python"
 
 
-def _listed(texts: Any) -> list[Text]:
+def _list_texts(texts: Any) -> list[Text]:
     """Convert texts without Arrow buffers to a list."""
     if isinstance(texts, list):
         return texts if type(texts) is list else list(texts)  # the kernels read the items of a list itself
@@ -165,7 +165,7 @@ def _listed(texts: Any) -> list[Text]:
     try:
         return list(texts)
     except TypeError:
-        raise TypeError(f"texts is {_named(texts)}; give a list or another iterable of str or bytes") from None
+        raise TypeError(f"texts is {_describe(texts)}; give a list or another iterable of str or bytes") from None
 
 
 def lengths(texts: Sequence[Text]) -> Ints:
