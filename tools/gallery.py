@@ -22,7 +22,7 @@ PROGRAMS = {  # title by file in examples/, in the order of the page
     "collection": "Cluster a collection, and query it",
     "seen_pages": "Stop a crawler from storing copies",
     "repeated_passages": "Cut passages that repeat",
-    "test_items": "Find test questions in training data",
+    "contaminated_items": "Find test questions in training data",
     "containment": "Find a page in a book",
     "simhash": "Find pages that differ in a date, by simhash",
     "save_sketches": "Save sketches, and compare with them later",

@@ -30,7 +30,8 @@ suppress_warnings = ["misc.highlighting_failure"]  # output that is cut with an 
 html_theme = "furo"
 html_title = f"ndcore {version}"
 html_math_renderer = "mathml"
-html_static_path = []
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 html_extra_path = ["index.html"]
 
 

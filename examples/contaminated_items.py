@@ -13,4 +13,6 @@ corpus = [
 ]
 for gaps in (0, 2):
     found = nd.contamination(questions, corpus, min_tokens=8, gaps=gaps)
-    print(f"contaminated, with {gaps} words changed:", [questions[i] for i in found.contaminated().nonzero()[0]])
+    print(f"contaminated, where at most {gaps} words may differ:")
+    for i in found.contaminated().nonzero()[0]:
+        print(f"  {questions[i]}")
