@@ -61,8 +61,8 @@ class ScanossWinnower(ToolSketcher):
 
     Notes
     -----
-    `sketch` and `sketch_many` fingerprint every source that they get. The scanner leaves out binary files, those of less
-    than 257 characters, of many suffixes such as .json and .md, and headers where it is told to: leave these out yourself. A
+    `sketch` and `sketch_many` fingerprint every source that they get. The scanner leaves out binary files, files of less
+    than 257 characters or with suffixes such as .json and .md, and headers where it is told to: leave these out yourself. A
     source is bytes, or str as UTF-8; with fewer than 93 letters and digits it has no fingerprint and is not valid.
 
     O(bytes), some 60 ns each.

@@ -45,8 +45,8 @@ class PackageSimHasher(ToolSketcher):
     Notes
     -----
     With "1e0ng", `sketch` and `sketch_many` read texts as ``Simhash(text)`` does: in lower case, what is neither letter nor
-    digit nor underscore left out, 4 characters to a feature, every occurrence counted. Letters are those of Python's ``re``,
-    there and here. A text is str, or bytes of UTF-8.
+    digit nor underscore left out, 4 characters to a feature, every occurrence counted. What a letter is, Python's ``re``
+    says, there and here. A text is str, or bytes of UTF-8.
 
     References
     ----------
