@@ -41,7 +41,8 @@ LEFT_OUT = ("build", ".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache
 CHANGED = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "//": "*", "%": "+",
     "<<": ">>", ">>": "<<", "&": "|", "|": "&", "+=": "-=", "-=": "+=", "and": "or", "or": "and", "&&": "||", "||": "&&",
-    "True": "False", "False": "True", "min": "max", "max": "min", "is not": "is", "is": "is not", "not in": "in", "break": "continue",
+    "True": "False", "False": "True", "min": "max", "max": "min", "is not": "is", "is": "is not", "not in": "in",
+    "break": "continue",
 }  # fmt: skip
 _PYTHON = r'(?P<skipped>"""(?s:.*?)"""|[rbf]{0,2}"(?:\\.|[^"\\\n])*"|[rbf]{0,2}\'(?:\\.|[^\'\\\n])*\'|\#[^\n]*)'
 _C = r'(?P<skipped>/\*(?s:.*?)\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*\#(?:\\\n|[^\n])*)'

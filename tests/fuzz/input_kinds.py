@@ -51,8 +51,8 @@ STUMBLES = (
     b"\r\n\r\n", b'"', b"'", b",", b"\t", b"\x1f\x8b", b"x" * 200_000, b"From a Mon Jan  1 00:00:00 2024\n",
     b"Content-Length: -1\r\n", b"--frontier\r\n", b"=?utf-8?q?=zz?=", b"%zz", b"null", b"true", b"../../x", b"/etc/passwd",
 )  # fmt: skip
-NUMBERS = (b"0", b"-1", b"1", b"255", b"256", b"65536", b"2147483648", b"4294967296", b"9223372036854775808", b"1e308", b"00",
-           b"")
+NUMBERS = (b"0", b"-1", b"1", b"255", b"256", b"65536", b"2147483648", b"4294967296", b"9223372036854775808", b"1e308",
+           b"00", b"")
 _NUMBER = re.compile(rb"\d+")
 
 
