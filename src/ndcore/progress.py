@@ -251,7 +251,7 @@ class _NotebookBar(_Bar):
         self._handle = None
 
     def _draw(self, stage: str, done: int, total: int | None) -> None:
-        text = f"{stage}: {_progressed(done, total, time.monotonic() - self._begun)}"
+        text = f"{stage}: {_describe_progress(done, total, time.monotonic() - self._begun)}"
         shown = _DrawnBar(text, done, total)
         if self._handle is None:
             self._handle = self._display(shown, display_id=True)

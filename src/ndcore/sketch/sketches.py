@@ -27,7 +27,8 @@ KIND = "sketches"
 LATER = ("valid", "sizes_exact", "_sizes")  # fields that `Sketches.trusted` computes at the first access
 PIECE = 1 << 14  # pairs that are one piece of work for a thread
 SHOWN = 3  # values of a sketch in a notebook
-SHOWN_PARAMETERS = frozenset(("num_perm", "bits", "method", "size", "modulus", "window", "unit", "width"))  # no secret ones
+SHOWN_PARAMETERS = frozenset(("num_perm", "bits", "method", "size", "modulus", "window", "lists", "least", "kept", "unit",
+                              "width"))  # no secret ones
 UNLIMITED = 2**63  # values of a sketch that takes all of them
 Fields: TypeAlias = tuple[Bools, Bools, Floats | Callable[[], Floats]]  # valid, sizes_exact, sizes
 
