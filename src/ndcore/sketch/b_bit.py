@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Ints, UInts
+from ndcore._types import AnyArray, Ints
 from ndcore.checks import checked_int
 from ndcore.parallel import map_pieces
 from ndcore.recipe import Recipe
@@ -117,7 +117,7 @@ def b_bit(sk: Sketches, kept: int = 1) -> BBitSketches:
 def _reduce(minima: AnyArray, kept: int) -> NDArray[np.uint8]:
     """Return the highest `kept` bits of a hash of each minimum and its place, packed into bytes, lowest first."""
     with np.errstate(over="ignore"):
-        z: UInts = minima.astype(np.uint64) + np.arange(1, minima.shape[1] + 1, dtype=np.uint64) * GAMMA
+        z: AnyArray = minima.astype(np.uint64) + np.arange(1, minima.shape[1] + 1, dtype=np.uint64) * GAMMA
         for factor in (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)):
             z = (z ^ (z >> np.uint64(33))) * factor
     fields = (z >> np.uint64(64 - kept)).astype(np.uint8)  # the last step of fmix64 changes low bits only
