@@ -61,7 +61,8 @@ class Comparison(Frozen):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the estimates of the first pairs, with intervals of 95 %."""
-        arrays = {each.name: getattr(self, each.name).ravel()[:ROWS] for each in fields(self) if each.name != "signatures"}
+        arrays = {each.name: getattr(self, each.name).ravel()[:ROWS] for each in fields(self)
+                  if each.name not in ("signatures", "chance")}
         first = replace(self, **arrays)
         places = [", ".join(map(str, place)) for place in islice(np.ndindex(self.common.shape), ROWS)]
         columns = places, *(each.tolist() for each in (first.resemblance, *first.interval(), first.containment))
