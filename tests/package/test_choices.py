@@ -30,7 +30,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> nd.Collection:
 def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[..., Any]]:
     """(public name, parameter) -> a call that takes the parameter by its name."""
     sketches = nd.MinHasher(84).sketch_many(TEXTS)
-    compared = sketches.compare([0], [1])
+    compared, few = sketches.compare([0], [1]), nd.b_bit(sketches)
     clustering = made.clustering
     return {
         ("near_duplicates", "filter"): lambda **x: nd.near_duplicates(TEXTS, **x),
@@ -55,6 +55,8 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("Collection.resembling", "policy"): lambda **x: made.resembling("a", **x),
         ("Collection.rethreshold", "policy"): made.rethreshold,
         ("Collection.rethreshold", "cluster"): made.rethreshold,
+        ("BBitSketches.interval", "method"): lambda **x: few.interval(0, 1, **x),
+        ("BBitSketches.interval", "quantity"): lambda **x: few.interval(0, 1, **x),
         ("Comparison.interval", "method"): compared.interval,
         ("Comparison.interval", "quantity"): compared.interval,
         ("Sketches.interval", "method"): lambda **x: sketches.interval(0, 1, **x),
