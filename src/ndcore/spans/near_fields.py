@@ -133,10 +133,10 @@ class NearFields:
         longest = int((end[other] - begin[other]).max())
         low = np.searchsorted(begin[other], begin[first] - self._near - longest)
         high = np.searchsorted(begin[other], end[first] + self._near, "right")
-        holding = self._firsts.count(numbers[first])
-        for group in _cut_work(holding):
+        sizes = self._firsts.count(numbers[first])
+        for group in _cut_work(sizes):
             around = slice(int(low[group].min()), int(high[group].max()))
-            holders = int(holding[group].sum()) + int(self._others.count(numbers[other[around]]).sum())
+            holders = int(sizes[group].sum()) + int(self._others.count(numbers[other[around]]).sum())
             if int((high[group] - low[group]).sum()) > max(holders, PAIRS):
                 self._decide_by_items(documents[rows], positions, numbers, begin, end, first[group], other[around])
                 continue
