@@ -76,7 +76,7 @@ static void test_open_tables(const char *variant)
 {
     static const uint8_t low[4][4] = {{48, 32, 16, 0}, {32, 48, 16, 0}, {16, 48, 32, 0}, {0, 48, 32, 16}};
     static const uint8_t width[4] = {16, 16, 16, 16}, whole = 64;
-    enum { N = 3000, ASKING = 1500, PRESENT = 14, LISTED = 12 };
+    enum { N = 3000, ASKING = 600, PRESENT = 14, LISTED = 12 };
     static uint64_t scratch[N], queries[ASKING];
     static uint8_t came[ASKING][N], bits[4][(1 << PRESENT) / 8];
     static nd_probes_match out[5000];
@@ -114,7 +114,7 @@ static void test_open_tables(const char *variant)
             table[t].presence_bits = PRESENT;
         }
         const nd_probes h = {{order, 4, 64, 3}, table, n};
-        const size_t together[] = {1, 5, 700, ASKING};
+        const size_t together[] = {1, 5, 280, ASKING};
         for (size_t g = 0; g < 4; g++) {
             memset(came, 0, sizeof came);
             for (size_t q = 0; q < ASKING; q += together[g]) {

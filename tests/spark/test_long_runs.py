@@ -27,8 +27,7 @@ def pages(seed: int, n: int) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("cluster", "max_holders", "partitions", "side"), [
-    ("star", 2, 1, None), ("star", 20, 2, "against"), ("greedy", 5, 3, "by"), ("components", 2, 2, "by"),
-    ("components", 20, 5, None),
+    ("star", 20, 2, "against"), ("greedy", 5, 3, "by"), ("components", 2, 2, "by"), ("components", 20, 5, None),
 ])
 def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, partitions, side):
     """Blocks of 3, 6 and 12 documents, and sets of two parts, so that long runs take many rounds."""
