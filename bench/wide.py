@@ -2,8 +2,8 @@
 
 Random fingerprints, and three kinds that are not: around 1,000 centres; each bit 1 with probability 0.85; half of the bits
 constant. Queries are fingerprints of the collection with up to 30 bits turned; half of those for random fingerprints are
-random. All on one core. faiss (`pip install faiss-cpu`) is measured if it is installed: its scan, and its multi-index hashing
-with 16 substrings of 16 bits, of which one bit is turned, which finds all.
+random. All on one core. faiss (`pip install faiss-cpu`) is measured if it is installed: its scan, and its multi-index
+hashing with 16 substrings of 16 bits, of which one bit is turned, which finds all.
 """
 
 from __future__ import annotations
