@@ -228,6 +228,15 @@ def test_files_with_sound_checksums_but_senseless_headers_are_refused(tmp_path, 
         nd.HammingIndex.open(path)
 
 
+def test_an_empty_index_is_not_compressed(tmp_path):
+    nd.HammingIndex(max_distance=3, bits=128).save(tmp_path / "index")
+    assert nd.HammingIndex.open(tmp_path / "index").bits == 128
+    header, arrays = container.read(tmp_path / "index")
+    container.write(tmp_path / "index", "hamming", header | {"compress": True}, arrays)
+    with pytest.raises(nd.CorruptFile, match="tables of 128 bits are not compressed"):
+        nd.HammingIndex.open(tmp_path / "index")
+
+
 @pytest.mark.parametrize(("name", "lie"), [
     ("begins1", lambda a: np.full_like(a, 2**32 - 1)), ("begins1", lambda a: a[::-1].copy()),
     ("ranks0", lambda a: np.full_like(a, 2**32 - 1)), ("ranks0", lambda a: a[::-1].copy()),

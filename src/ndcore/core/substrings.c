@@ -217,9 +217,34 @@ static size_t search_ranges(const nd_substrings *h, const uint64_t *q, const nd_
     return written;
 }
 
+/* Compares all queries with all codes, some codes at a time, which stay in the cache. The loops are the other way round than
+ * those of candidates: c->query of n for the codes from c->done on. */
+static size_t search_by_codes(const nd_substrings *h, const uint64_t *q, size_t n, nd_substrings_cursor *c,
+                              nd_probes_match *out, size_t room)
+{
+    uint64_t query[ND_SUBSTRINGS_WORDS];
+    size_t written = 0, work = 0;
+    for (; c->done < h->n; c->done += ND_HAMMING_ROOM, c->query = 0) {
+        const size_t end = h->n - c->done < ND_HAMMING_ROOM ? h->n : c->done + ND_HAMMING_ROOM;
+        for (; c->query < n; c->query++) {
+            const size_t least = c->after ? c->after + c->query : 0, begin = c->done < least ? least : c->done;
+            if (room - written < ND_HAMMING_ROOM || work >= CALL_CODES)
+                return written;
+            work += end - c->done;
+            memcpy(query, q + c->query * h->words, h->words * sizeof *q);   /* another thread may change it */
+            if (begin < end)
+                written += scan(h, query, c->query, begin, end - begin, out + written);
+        }
+    }
+    c->query = n;
+    return written;
+}
+
 size_t nd_substrings_search(const nd_substrings *h, const uint64_t *q, size_t n, nd_substrings_range *scratch,
                             nd_substrings_cursor *c, nd_probes_match *out, size_t room)
 {
+    if (h->tables == 0)
+        return search_by_codes(h, q, n, c, out, room);
     uint64_t query[ND_SUBSTRINGS_WORDS];
     size_t written = 0, work = 0, probes = 1;
     for (size_t t = 0; t < h->tables; t++)
@@ -228,12 +253,11 @@ size_t nd_substrings_search(const nd_substrings *h, const uint64_t *q, size_t n,
         if (room - written < ND_HAMMING_ROOM)
             return written;
         memcpy(query, q + c->query * h->words, h->words * sizeof *q);   /* another thread may change it */
-        size_t candidates = h->n, ranges = 0;
+        size_t candidates;
         const size_t least = c->after ? c->after + c->query : 0;
-        if (h->tables)
-            ranges = find_ranges(h, query, scratch, &candidates);
+        const size_t ranges = find_ranges(h, query, scratch, &candidates);
         work += probes;
-        const int all = h->tables == 0 || candidates > h->n / ND_SUBSTRINGS_SCAN;
+        const int all = candidates > h->n / ND_SUBSTRINGS_SCAN;
         written += all ? search_all(h, query, c, least, &work, out + written, room - written)
                        : search_ranges(h, query, scratch, ranges, c, least, &work, out + written, room - written);
         if (c->done < (all ? h->n : candidates))

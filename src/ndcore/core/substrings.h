@@ -34,7 +34,7 @@ typedef struct {
 /* Scratch memory of a search: one element for each probe of a query, in all tables. */
 typedef struct { uint32_t begin, end, table, probe; } nd_substrings_range;
 
-/* The loops of a search that was interrupted. after: only codes behind it are found, at n − 1 + after for query n; begin
+/* The loops of a search that was interrupted: the query, and which candidates or codes are done. after: only codes behind it are found, at n − 1 + after for query n; begin
  * with {.after = 0} for all codes, or 1 plus the position of the first query where the queries are codes of h. */
 typedef struct { size_t query, done, after; } nd_substrings_cursor;
 

@@ -91,6 +91,8 @@ def _read_stored(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIn
     following = None if header["following"] is None else operator.index(header["following"])
     bits, max_distance = checked_search(header["bits"], header["max_distance"], "auto")
     compress = bool(header["compress"])
+    if compress and bits in WIDE:
+        raise ValueError(f"tables of {bits} bits are not compressed")
     ids: AnyArray | PackedStrings | None = arrays.get("ids")
     if "id_bytes" in arrays:
         ids = PackedStrings.restored(bool(header["str"]), arrays["id_bytes"], arrays["id_ends"], count, place)
@@ -100,8 +102,6 @@ def _read_stored(header: dict[str, Any], arrays: Arrays, place: str) -> StoredIn
     if header["tables"] is None:
         return StoredIndex(bits, max_distance, compress, "auto", recipe, row_ids, None)
     if bits in WIDE:
-        if compress:
-            raise ValueError(f"tables of {bits} bits are not compressed")
         different = len(arrays["fingerprints"])
         substrings = SubstringPlan(bits, max_distance, math.log2(max(1, different)), operator.index(header["tables"]))
         wide = SortedTables.restored(substrings, arrays, count, compress, place)
