@@ -1,7 +1,7 @@
 """Sorted tables of permuted fingerprints, and the rows that have each fingerprint (Manku, Jain, Das Sarma 2007, §3.1).
 
 `SortedTables` adds rows to `PlainTables` or `CompressedTables`, which hold every different fingerprint once per table, or to
-`SubstringTables`, which are those of 128 and 256 bits.
+`SubstringTables`, for 128 and 256 bits.
 """
 
 from __future__ import annotations
