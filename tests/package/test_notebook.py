@@ -74,7 +74,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         version = store.history("</td>")[0]
     return [
         found, found.pairs, found.explain(0, 1), found.filter, found.recipe, nd.collapse(TEXTS), signatures,
-        nd.BottomSketcher(5).sketch_many(TEXTS), nd.SimHasher().sketch_many(TEXTS), winnower.sketch_many(TEXTS),
+        nd.b_bit(signatures), nd.BucketSketcher().sketch_many(TEXTS), nd.BottomSketcher(5).sketch_many(TEXTS),
+        nd.SimHasher().sketch_many(TEXTS), winnower.sketch_many(TEXTS),
         nd.meta_sketches(nd.BottomSketcher(50).sketch_many(TEXTS)), signatures.compare(), signatures.compare(0, 1),
         signatures.compare([], []), nd.Idf.learn(TEXTS), nd.passages(TEXTS[0], TEXTS[2]),
         nd.cluster(TEXTS, names), collection, nd.repeats(TEXTS, 3), nd.contamination(TEXTS[:2], TEXTS, 3),
