@@ -20,8 +20,9 @@ HOSTILE = ["<script>alert(1)</script>", "</td><img src=x onerror=alert(1)>", "\u
 ROSE = "a rose is a rose is a rose is a rose and so on"
 TEXTS = [ROSE, ROSE + "!", ROSE + " now", "something else entirely that goes on and on", "<script>alert(1)</script>"]
 NO_RESULTS = {  # of which a notebook shows the repr: what makes results, clients, errors, and rows within other results
-    "Shingling", "MinHasher", "BottomSketcher", "ModSketcher", "SimHasher", "Winnower", "WeightedMinHasher", "BucketSketcher", "IMatcher",
-    "DatasketchHasher", "PackageSimHasher", "ScanossWinnower", "Rabin", "StoreClient", "ServiceClient", "AsyncServiceClient", "ShardedStore", "Resampled", "CorruptFile", "RecipeMismatch", "Passage",
+    "Shingling", "MinHasher", "BottomSketcher", "ModSketcher", "SimHasher", "Winnower", "WeightedMinHasher",
+    "BucketSketcher", "IMatcher", "DatasketchHasher", "PackageSimHasher", "ScanossWinnower", "Rabin", "StoreClient",
+    "ServiceClient", "AsyncServiceClient", "ShardedStore", "Resampled", "CorruptFile", "RecipeMismatch", "Passage",
     "SimilarText", "LexedProgram", "TablePlan",
 }
 

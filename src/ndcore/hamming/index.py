@@ -69,9 +69,9 @@ class HammingIndex:
     -----
     Building takes O(n) per table. A query takes O(tables · (1 + n / 2^p)) on random fingerprints, where p is the prefix of
     the plan. Of 128 and 256 bits it takes as many lookups as `tables` says, and compares what they find: 2,900 of each for
-    10 million random fingerprints of 256 bits within 31. If more than an eighth of all fingerprints would be
-    compared, because many share substrings, a query compares all in their order, which takes no longer. Several threads may query
-    at the same time; `add`, `remove`, `pairs` and `save` need exclusive use.
+    10 million random fingerprints of 256 bits within 31. If more than an eighth of all fingerprints would be compared,
+    because many share substrings, a query compares all in their order, which takes no longer. Several threads may query at
+    the same time; `add`, `remove`, `pairs` and `save` need exclusive use.
 
     References
     ----------
