@@ -312,7 +312,7 @@ def _check_plan(bits: int, max_distance: int, log2_count: float) -> tuple[int, i
         raise TypeError(f"log2_count is {log2_count!r:.80}; it must be a number")
     log2_count = float(log2_count)
     if not 1 <= bits <= 64:
-        raise ValueError(f"bits is {bits}; permuted tables have 1 to 64, and indexes and joins also take 128 and 256")
+        raise ValueError(f"bits is {bits}; fingerprints have 1 to 64 in permuted tables; searches also take 128 and 256")
     if not 0 <= max_distance <= MAX_DISTANCE:
         raise ValueError(f"max_distance is {max_distance}; 0 to {MAX_DISTANCE} bits are searched for")
     if max_distance >= bits:
