@@ -27,7 +27,7 @@ from ndcore.reference import shingling, sketches
 LABELLED = ("biblio_asysd", "etcd_docs", "kafka_javadoc_html", "peps", "react_docs_zh", "rust_book", "terms_dating", "udhr")
 BYTES = (8, 16, 32, 64, 128, 256)  # of a sketch
 PRECISION = 0.95
-MOST = 800  # documents of a corpus
+MOST = 600  # documents of a corpus
 CHECKED = 4  # documents whose sketches are compared with the reference
 WORDS = nd.Shingling(width=1)
 
@@ -110,15 +110,16 @@ def judge(scores: Scores, same: NDArray[np.bool_]) -> Quality:
 
 
 def distinct(corpus: Corpus, most: int) -> tuple[list[str], list[str]]:
-    """Return texts and labels of documents that have a label and letters of their own; at most `most`, evenly spaced."""
-    seen, rows = set[str](), []
-    for row, (text, group) in enumerate(zip(corpus.texts, corpus.groups, strict=True)):
-        words = " ".join(text.lower().split())
-        if group is not None and words not in seen:
-            seen.add(words)
-            rows.append(row)
-    rows = rows[:: max(1, -(-len(rows) // most))]
-    return [corpus.texts[row] for row in rows], [str(corpus.groups[row]) for row in rows]
+    """Return texts and labels of documents that have a label and letters of their own: whole groups, about `most` texts."""
+    seen, groups = set[str](), dict[str, list[str]]()
+    for text, group in zip(corpus.texts, corpus.groups, strict=True):
+        letters = " ".join(text.lower().split())
+        if group is not None and letters not in seen:
+            seen.add(letters)
+            groups.setdefault(str(group), []).append(text)
+    step = -(-sum(map(len, groups.values())) // most)
+    chosen = [(text, group) for group in list(groups)[::step] for text in groups[group]]
+    return [text for text, _ in chosen], [group for _, group in chosen]
 
 
 def check_reference(report: Report, texts: Sequence[str]) -> None:
@@ -156,6 +157,7 @@ def main() -> int:
         groups = np.unique(labels, return_inverse=True)[1]
         a, b = np.triu_indices(len(texts), 1)
         corpora.append((name, texts, groups[a] == groups[b], (a, b)))
+        report.require(bool(corpora[-1][2].any()), f"{name}: no two documents are of one group")
         report.details[name] = {"documents": len(texts), "pairs of one group": int((groups[a] == groups[b]).sum())}
     check_reference(report, corpora[0][1][:CHECKED])
     measured = [("exact", 0, exact)] + [(method.name, size, method.make) for method in METHODS for size in BYTES]
