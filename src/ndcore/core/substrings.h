@@ -1,6 +1,6 @@
-/* Codes of 128 or 256 bits within max_distance bits of a query, by multi-index hashing (Norouzi, Punjani, Fleet, "Fast search
- * in Hamming space with multi-index hashing", CVPR 2012, arXiv:1307.2982). A code is 2 or 4 words, the most significant
- * first. Substring i of m has bits i, i + m, i + 2m, … of a code, at most 64 of them; bit 0 is the most significant. */
+/* Codes of 128 or 256 bits within max_distance bits of a query, by multi-index hashing (Norouzi, Punjani, Fleet, "Fast
+ * search in Hamming space with multi-index hashing", CVPR 2012, doi:10.1109/CVPR.2012.6248043). A code is 2 or 4 words, the
+ * most significant first. Substring i of m has bits i, i + m, i + 2m, … of a code, at most 64 of them; bit 0 is the most significant. */
 #ifndef ND_SUBSTRINGS_H
 #define ND_SUBSTRINGS_H
 
@@ -34,8 +34,8 @@ typedef struct {
 /* Scratch memory of a search: one element for each probe of a query, in all tables. */
 typedef struct { uint32_t begin, end, table, probe; } nd_substrings_range;
 
-/* The loops of a search that was interrupted: the query, and which candidates or codes are done. after: only codes behind it are found, at n − 1 + after for query n; begin
- * with {.after = 0} for all codes, or 1 plus the position of the first query where the queries are codes of h. */
+/* The loops of a search that was interrupted: the query, and how many of its candidates, or of the codes, are done. Begins
+ * with {.after = 0}. Where the queries are codes of h from position p on, {.after = p + 1} finds only codes behind a query. */
 typedef struct { size_t query, done, after; } nd_substrings_cursor;
 
 /* out[i] ← the bucket of substring t of m of code i. */
