@@ -1,6 +1,7 @@
 /* Codes of 128 or 256 bits within max_distance bits of a query, by multi-index hashing (Norouzi, Punjani, Fleet, "Fast
  * search in Hamming space with multi-index hashing", CVPR 2012, doi:10.1109/CVPR.2012.6248043). A code is 2 or 4 words, the
- * most significant first. Substring i of m has bits i, i + m, i + 2m, … of a code, at most 64 of them; bit 0 is the most significant. */
+ * most significant first. Substring i of m has bits i, i + m, i + 2m, … of a code, at most 64 of them; bit 0 is the most
+ * significant. */
 #ifndef ND_SUBSTRINGS_H
 #define ND_SUBSTRINGS_H
 
