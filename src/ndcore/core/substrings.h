@@ -10,14 +10,14 @@
 enum {
     ND_SUBSTRINGS_WORDS = 4,          /* words of a code, at most */
     ND_SUBSTRINGS_TABLES = 64,        /* tables, at most */
-    ND_SUBSTRINGS_SCAN = 8,           /* a query with more candidates than n / ND_SUBSTRINGS_SCAN compares all codes instead */
+    ND_SUBSTRINGS_SCAN = 8,           /* a query with more candidates than n / ND_SUBSTRINGS_SCAN compares all codes */
 };
 
 /* A hash table of one substring: positions of the codes by bucket. A substring wider than directory_bits is hashed. */
 typedef struct {
     const uint32_t *begins;           /* where each of 2^directory_bits buckets begins, and n */
     const uint32_t *ranks;            /* positions of the n codes, by bucket */
-    const uint64_t *masks;            /* the values to look up, as differences from the substring of a query, all different */
+    const uint64_t *masks;            /* the values to look up, as differences from that of a query, all different */
     size_t probes;                    /* their number, < 2^32 */
     unsigned directory_bits;          /* <= 32, and no more than the substring has */
     unsigned radius;                  /* the masks are all that have at most so many bits */
@@ -36,7 +36,7 @@ typedef struct {
 typedef struct { uint32_t begin, end, table, probe; } nd_substrings_range;
 
 /* The loops of a search that was interrupted: the query, and how many of its candidates, or of the codes, are done. Begins
- * with {.after = 0}. Where the queries are codes of h from position p on, {.after = p + 1} finds only codes behind a query. */
+ * with {.after = 0}. Where the queries are codes of h from position p on, {.after = p + 1} finds codes behind a query. */
 typedef struct { size_t query, done, after; } nd_substrings_cursor;
 
 /* out[i] ← the bucket of substring t of m of code i. */
