@@ -1,6 +1,7 @@
-/* Codes of 128 or 256 bits within max_distance bits of a query, by multi-index hashing (Norouzi, Punjani, Fleet, "Fast search
- * in Hamming space with multi-index hashing", CVPR 2012, arXiv:1307.2982). A code is 2 or 4 words, the most significant
- * first. Substring i of m has bits i, i + m, i + 2m, … of a code, at most 64 of them; bit 0 is the most significant. */
+/* Codes of 128 or 256 bits within max_distance bits of a query, by multi-index hashing (Norouzi, Punjani, Fleet, "Fast
+ * search in Hamming space with multi-index hashing", CVPR 2012, doi:10.1109/CVPR.2012.6248043). A code is 2 or 4 words, the
+ * most significant first. Substring i of m has bits i, i + m, i + 2m, … of a code, at most 64 of them; bit 0 is the most
+ * significant. */
 #ifndef ND_SUBSTRINGS_H
 #define ND_SUBSTRINGS_H
 
@@ -9,14 +10,14 @@
 enum {
     ND_SUBSTRINGS_WORDS = 4,          /* words of a code, at most */
     ND_SUBSTRINGS_TABLES = 64,        /* tables, at most */
-    ND_SUBSTRINGS_SCAN = 8,           /* a query with more candidates than n / ND_SUBSTRINGS_SCAN compares all codes instead */
+    ND_SUBSTRINGS_SCAN = 8,           /* a query with more candidates than n / ND_SUBSTRINGS_SCAN compares all codes */
 };
 
 /* A hash table of one substring: positions of the codes by bucket. A substring wider than directory_bits is hashed. */
 typedef struct {
     const uint32_t *begins;           /* where each of 2^directory_bits buckets begins, and n */
     const uint32_t *ranks;            /* positions of the n codes, by bucket */
-    const uint64_t *masks;            /* the values to look up, as differences from the substring of a query, all different */
+    const uint64_t *masks;            /* the values to look up, as differences from that of a query, all different */
     size_t probes;                    /* their number, < 2^32 */
     unsigned directory_bits;          /* <= 32, and no more than the substring has */
     unsigned radius;                  /* the masks are all that have at most so many bits */
@@ -34,8 +35,8 @@ typedef struct {
 /* Scratch memory of a search: one element for each probe of a query, in all tables. */
 typedef struct { uint32_t begin, end, table, probe; } nd_substrings_range;
 
-/* The loops of a search that was interrupted: the query, and which candidates or codes are done. after: only codes behind it are found, at n − 1 + after for query n; begin
- * with {.after = 0} for all codes, or 1 plus the position of the first query where the queries are codes of h. */
+/* The loops of a search that was interrupted: the query, and how many of its candidates, or of the codes, are done. Begins
+ * with {.after = 0}. Where the queries are codes of h from position p on, {.after = p + 1} finds codes behind a query. */
 typedef struct { size_t query, done, after; } nd_substrings_cursor;
 
 /* out[i] ← the bucket of substring t of m of code i. */

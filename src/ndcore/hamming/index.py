@@ -76,7 +76,7 @@ class HammingIndex:
     References
     ----------
     Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3, DOI 10.1145/1242572.1242592. Norouzi,
-    Punjani, Fleet (2012), Fast search in Hamming space with multi-index hashing, arXiv:1307.2982.
+    Punjani, Fleet (2012), Fast search in Hamming space with multi-index hashing, DOI 10.1109/CVPR.2012.6248043.
 
     Examples
     --------

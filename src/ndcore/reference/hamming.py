@@ -107,8 +107,8 @@ def within(fingerprints: Sequence[int], fingerprint: int, k: int) -> list[tuple[
 
 # ---------------------------------------------------------------------------------------------- multi-index hashing
 
-# Norouzi, Punjani, Fleet 2012, "Fast search in Hamming space with multi-index hashing", section 2, arXiv:1307.2982. Cut the
-# bits into m disjoint substrings and give substring i a radius r_i, with (r_0 + 1) + … + (r_(m-1) + 1) = k + 1. If every
+# Norouzi, Punjani, Fleet 2012, "Fast search in Hamming space with multi-index hashing", DOI 10.1109/CVPR.2012.6248043. Cut
+# the bits into m disjoint substrings and give substring i a radius r_i, with (r_0 + 1) + … + (r_(m-1) + 1) = k + 1. If every
 # substring of two codes differs in more than r_i bits, they differ in k + 1 bits or more. So whatever is within k bits of a
 # query is within r_i bits of it in some substring i, and is found there by looking up all substrings that are so near.
 
