@@ -175,8 +175,8 @@ cdef rows_of(rows, size_t n, size_t num_perm, dtype):
 cdef class Signatures32(Sink):
     """Signatures of 32 bits: rows (n, num_perm) uint32, all ones for documents without shingles.
 
-    They are written to `rows` if that is given: a contiguous part of a larger array, for example. With given coefficients they
-    are those of datasketch's affine32.
+    They are written to `rows` if that is given: a contiguous part of a larger array, for example. With given coefficients
+    they are the minima of datasketch's affine32.
     """
     cdef nd_minima32 state
     cdef Permutations drawn

@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from ndcore cimport _arrays, _cpu, _minhash
+from ndcore cimport _arrays, _cpu
 from ndcore._batch cimport allocate
 from ndcore._cpu cimport nd_choice
 from ndcore._minhash cimport Permutations, Samples
