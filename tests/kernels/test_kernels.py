@@ -34,7 +34,7 @@ CHOSEN = "from ndcore import kernels; print({k: v.chosen() for k, v in kernels.K
 
 def test_variants_are_listed_best_first():
     listed = nd.variants()
-    assert set(listed) == {"bitmaps", "hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text"}
+    assert set(listed) == {"bitmaps", "hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text", "weighted"}
     for stem, forms in listed.items():
         assert list(forms)[-1] == "portable"
         assert set(forms.values()) <= {"running", "available", "not on this CPU"}
