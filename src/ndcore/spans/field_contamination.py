@@ -44,7 +44,7 @@ def field_contamination(
         Maps names of fields to a text, several texts, or None. All items are in memory.
     corpus : iterable of str or bytes, a column, or a Corpus
         As for `contamination`.
-         fields : sequence of str
+    fields : sequence of str
         Names of the fields to search for. Nearness is measured from the first field.
     min_tokens : int
         Tokens of a window, 1 to 1024. A part with fewer tokens is one window.
