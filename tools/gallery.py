@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 
-from written_file import ROOT, SOURCE, write_or_check
+from written_file import ROOT, write_or_check
 
 PAGE = ROOT / "docs" / "gallery.md"
 LONGEST = 40  # lines of a program
@@ -44,9 +43,7 @@ def show(name: str, title: str) -> str:
     code = "".join(source.splitlines(keepends=True)[body[0].end_lineno:]).lstrip("\n")
     about = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0]
     done = subprocess.run(
-        [sys.executable, f"examples/{name}.py"], cwd=ROOT, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-    )  # fmt: skip
+        [sys.executable, f"examples/{name}.py"], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"examples/{name}.py: {done.stderr}")
     return (f"## {title}\n\n{about}\n[{name}.py](../examples/{name}.py)\n\n```python\n{code}```\n\n"
