@@ -15,11 +15,11 @@ from ndcore._signals import stoppable
 from ndcore._simhash import DistinctSums, EqualSums, Sums, WeightedSums
 from ndcore._types import AnyArray, Bools, Floats, Text
 from ndcore.progress import Progress
-from ndcore.recipe import Recipe, RecipeMismatch
+from ndcore.recipe import Recipe
 from ndcore.sketch.file_format import refuse_unnamed
 from ndcore.sketch.sketcher import Sketcher, checked_bits, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Fields, Sketches, UnestimatedSketches
-from ndcore.sketch.weights import FeatureWeights, Idf, as_units, checked_weights
+from ndcore.sketch.weights import FeatureWeights, Idf, as_units, checked_weights, refuse_unknown, units_beside
 from ndcore.text.shingling import Shingling, given_shingling
 
 Weighing: TypeAlias = Callable[[tuple[Any, ...]], float]
@@ -179,9 +179,7 @@ class SimHasher(Sketcher):
         shingling = shingling or Shingling.from_recipe(Recipe(recipe["shingling"]))
         if weights is None and recipe["weights"] == "distinct":
             weights = "distinct"
-        if weights is None and recipe["weights"] is not None:
-            raise RecipeMismatch(f"weights are needed, of which the recipe knows only {recipe['weights']}: give them as "
-                                 "weights=, or with sketch_hashes where they were given with hashes")
+        refuse_unknown(weights, recipe)
         sketcher = cls(recipe["bits"], weights, recipe["seed"], shingling)
         recipe.check(sketcher.recipe)
         return sketcher
@@ -267,9 +265,7 @@ def gather_simhashes(sinks: Sequence[Any], recipe: Recipe) -> Simhashes:
 def sum_weighted_sets(values: ArrayLike, offsets: ArrayLike, weights: ArrayLike, permutations: Permutations) -> WeightedSums:
     """Sum given multisets with a weight for each value. TypeError or ValueError as of `SimHasher.sketch_hashes`."""
     hashes, ends = checked_sets(values, offsets)
-    units = as_units(weights)
-    if len(units) != len(hashes):
-        raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
+    units = units_beside(weights, hashes)
     sums = WeightedSums(len(ends) - 1, NO_WEIGHTS.table(0), permutations)
     sums.take_weighted_sets(hashes, ends, units)
     return sums

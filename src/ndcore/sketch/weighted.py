@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from ndcore._minhash import Permutations
 from ndcore._simhash import WeightedSignatures
 from ndcore._types import AnyArray, Floats, Ints, UInts
-from ndcore.recipe import Recipe, RecipeMismatch
+from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher, checked_count, checked_seed, checked_sets, end_to_end
 from ndcore.sketch.sketches import Fields, Sketches
-from ndcore.sketch.weights import UNIT, FeatureWeights, Idf, as_units, checked_weights
+from ndcore.sketch.weights import UNIT, FeatureWeights, Idf, checked_weights, refuse_unknown, units_beside
 from ndcore.text.shingling import Shingling, given_shingling
 
 SetWeights: TypeAlias = Mapping[int, float] | Idf | FeatureWeights | None
@@ -121,9 +121,7 @@ class WeightedMinHasher(Sketcher):
         """
         if recipe["kind"] != "weighted":
             raise ValueError(f"weighted signatures are needed, the sketches are {recipe['kind']!r}")
-        if weights is None and recipe["weights"] is not None:
-            raise RecipeMismatch(f"weights are needed, of which the recipe knows only {recipe['weights']}: give them as "
-                                 "weights=, or with sketch_hashes where they were given with hashes")
+        refuse_unknown(weights, recipe)
         sketcher = cls(recipe["num_perm"], weights, recipe["seed"],
                        shingling or Shingling.from_recipe(Recipe(recipe["shingling"])))
         recipe.check(sketcher.recipe)
@@ -167,9 +165,7 @@ class WeightedMinHasher(Sketcher):
             return _sketches([sink], self.recipe)
         if self.weights is not None:
             raise ValueError("the sketcher has weights of its own; give an array of weights to one with weights=None")
-        units = as_units(weights)
-        if len(units) != len(hashes):
-            raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
+        units = units_beside(weights, hashes)
         if len(units) and units.min() < 0:
             at = int(np.argmax(units < 0))
             raise ValueError(f"weight {at} is {units[at] / UNIT}; weights of sets are 0 or more")

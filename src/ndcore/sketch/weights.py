@@ -20,7 +20,7 @@ from ndcore.hamming.fingerprints import as_fingerprints
 from ndcore.notebook import fact_table, show_result
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress, reporting
-from ndcore.recipe import Recipe, callable_name
+from ndcore.recipe import Recipe, RecipeMismatch, callable_name
 from ndcore.sketch.file_format import recipe_header, recipe_of, refuse_unnamed
 from ndcore.storage import container
 from ndcore.text.inputs import as_texts, pieces
@@ -53,6 +53,21 @@ def as_units(weights: ArrayLike, names: Sequence[object] | None = None) -> NDArr
         at = int(np.argmax(wrong))
         raise _too_large(given[at], names[at] if names else at)
     return units.astype(np.int32)
+
+
+def units_beside(weights: ArrayLike, hashes: UInts) -> NDArray[np.int32]:
+    """Convert weights that are given beside hashes, one for each. TypeError or ValueError as of `as_units`."""
+    units = as_units(weights)
+    if len(units) != len(hashes):
+        raise ValueError(f"there are {len(units)} weights for {len(hashes)} values; give one for each")
+    return units
+
+
+def refuse_unknown(weights: object, recipe: Recipe) -> None:
+    """Raise RecipeMismatch if no weights are given, and the recipe has more of them than None."""
+    if weights is None and recipe["weights"] is not None:
+        raise RecipeMismatch(f"weights are needed, of which the recipe knows only {recipe['weights']}: give them as "
+                             "weights=, or with sketch_hashes where they were given with hashes")
 
 
 def _number(weight: Any, name: Any) -> float:
