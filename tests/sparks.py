@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
 import re
@@ -53,8 +54,11 @@ def start_session() -> Any:
     version = java_version()
     if version < JAVA:
         pytest.skip(f"Spark needs Java {JAVA} or later, and there is {f'Java {version}' if version else 'no java'}")
+    from py4j.java_gateway import JavaPackage, JVMView
     from pyspark.sql import SparkSession
 
+    for kind in (JavaPackage, JVMView):
+        remember_names(kind)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # of the workers
     paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)  # where they find sparkdaemon
@@ -63,7 +67,34 @@ def start_session() -> Any:
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    forget_defaults(session)
     return session
+
+
+def remember_names(kind: Any) -> None:
+    """Ask Java once for each name in a package or in the JVM: Java searches all jars for a class before it says package."""
+    look_up = kind.__getattr__
+
+    @functools.wraps(look_up)
+    def find(self: Any, name: str) -> Any:
+        value = vars(self)[name] = look_up(self, name)
+        return value
+
+    kind.__getattr__ = find
+
+
+def forget_defaults(session: Any) -> None:
+    """Remove the defaults of Hadoop, over a thousand: each job and each task gets a copy, and Hadoop's code has them too.
+
+    The classes of file systems stay, because no code names them.
+    """
+    context = session.sparkContext
+    context._jvm.java.lang.Class.forName("org.apache.hadoop.mapred.JobConf")  # which adds defaults when it is loaded
+    configuration = context._jsc.hadoopConfiguration()
+    classes = dict(configuration.getValByRegex(r"^fs\.\w+\.impl$"))
+    configuration.clear()
+    for name, value in classes.items():
+        configuration.set(name, value)
 
 
 @contextlib.contextmanager
