@@ -52,9 +52,9 @@ def drawn(seed: int) -> tuple[list[bytes], list[bytes] | None, dict, dict]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 3, 6, 7, 9, 10])
+@pytest.mark.parametrize("seed", [7, 60, 93, 117, 149])
 def test_combinations(spark, monkeypatch, seed):
-    """Each value of each option is in one of these, and 419 of the 489 pairs of values that are in the first twelve."""
+    """Each value of each option is in one of these, and 441 of the 696 pairs of values that are in the first 160."""
     monkeypatch.setattr(long_runs, "FIRST", 5)
     texts, old, options, labels = drawn(seed)
     ids = [f"n{i:03}" for i in range(len(texts))]
