@@ -33,7 +33,7 @@ Results
 
 Sketches
     MinHasher, BottomSketcher, ModSketcher  signatures, bottom-k sketches, mod sketches of sets
-    Winnower, SimHasher                     fingerprints with their places; 64 bits for weighted features, weights: Idf
+    Winnower, SimHasher                     fingerprints with their places; bits of weighted features, weights: Idf
     WeightedMinHasher                       signatures in which rare shingles count more
     b_bit, BBitSketches                     1, 2, 4 or 8 bits of each minimum
     IMatcher, BucketSketcher, TermSignatures

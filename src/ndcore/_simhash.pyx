@@ -33,6 +33,7 @@ cdef extern from "weights.h" nogil:
 
 
 cdef extern from "simhash.h" nogil:
+    const size_t ND_SIMHASH_WORDS
     ctypedef struct nd_simhash_set:
         nd_simhash once
         uint64_t *values
@@ -41,17 +42,18 @@ cdef extern from "simhash.h" nogil:
         nd_simhash_mix mix
         uint64_t key
         const nd_weights *table
+        size_t words
         int any
     void nd_simhash_open(nd_simhash *s)
     void nd_simhash_take(void *to, const uint64_t *f, size_t n)
-    uint64_t nd_simhash_value(nd_simhash *s)
+    void nd_simhash_value(nd_simhash *s, uint64_t *value)
     void nd_simhash_set_open(nd_simhash_set *s)
     void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
-    uint64_t nd_simhash_set_value(nd_simhash_set *s)
+    void nd_simhash_set_value(nd_simhash_set *s, uint64_t *value)
     void nd_simhash_weighted_open(nd_simhash_weighted *s)
     void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n)
     void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const int32_t *weights, size_t n)
-    uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s)
+    void nd_simhash_weighted_value(const nd_simhash_weighted *s, uint64_t *value)
     const nd_choice nd_simhash_choice
 
 
@@ -78,8 +80,8 @@ weighted_kernel = _cpu.kernel_of(&nd_weighted_choice)
 
 
 cdef void simhash_open(nd_simhash *s, uint64_t key) noexcept nogil:
-    """Begin a document: nd_simhash_open with the kernel and the key set."""
-    s.mix, s.key = _minhash.mix, key
+    """Begin a document: nd_simhash_open for 64 bits, with the kernel and the key set."""
+    s.mix, s.key, s.words = _minhash.mix, key, 1
     nd_simhash_open(s)
 
 
@@ -89,8 +91,10 @@ cdef void simhash_take(void *to, const uint64_t *f, size_t n) noexcept nogil:
 
 
 cdef uint64_t simhash_value(nd_simhash *s) noexcept nogil:
-    """Export nd_simhash_value to other packages."""
-    return nd_simhash_value(s)
+    """Export nd_simhash_value of 64 bits to other packages."""
+    cdef uint64_t value
+    nd_simhash_value(s, &value)
+    return value
 
 
 cdef object _UINT64 = np.dtype(np.uint64)
@@ -116,14 +120,21 @@ cdef class WeightTable:
 
 
 cdef class Sums(Sink):
-    """Simhashes: rows uint64 (n,), 0 without features; weights: a byte a document, 1 if a feature has one other than 0."""
+    """Simhashes: rows uint64 (n,) of one word, else (n, words), 0 without features.
+
+    weights: a byte a document, 1 if a feature has one other than 0.
+    """
+    cdef size_t words
     cdef uint64_t *values
     cdef uint8_t *has_weight
     cdef readonly object rows
     cdef readonly bytes weights
 
-    def __cinit__(self, n, *_):
-        self.rows, self.weights = np.zeros(n, _UINT64), _arrays.zeros(self.n)
+    def __cinit__(self, n, size_t words, *_):
+        if not 1 <= words <= ND_SIMHASH_WORDS:
+            raise ValueError(f"a simhash has 1 to {ND_SIMHASH_WORDS} words, got {words}")
+        self.words = words
+        self.rows, self.weights = np.zeros(n if words == 1 else (n, words), _UINT64), _arrays.zeros(self.n)
         self.values = <uint64_t *> _arrays.data_of(self.rows)
         self.has_weight = <uint8_t *> PyBytes_AS_STRING(self.weights)
 
@@ -136,8 +147,8 @@ cdef class EqualSums(Sums):
     """Simhashes in which every occurrence counts 1."""
     cdef nd_simhash state
 
-    def __cinit__(self, n, Permutations drawn not None):
-        self.state.mix, self.state.key = drawn.mix, drawn.key
+    def __cinit__(self, n, size_t words, Permutations drawn not None):
+        self.state.mix, self.state.key, self.state.words = drawn.mix, drawn.key, words
         self.take = nd_simhash_take
         self.to = &self.state
 
@@ -147,7 +158,7 @@ cdef class EqualSums(Sums):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
-        self.values[row] = nd_simhash_value(&self.state)
+        nd_simhash_value(&self.state, self.values + row * self.words)
         self.has_weight[row] = self.state.features > 0
 
 
@@ -157,10 +168,10 @@ cdef class DistinctSums(Sums):
     cdef int64_t *distinct
     cdef readonly bytes counted
 
-    def __cinit__(self, n, Permutations drawn not None):
+    def __cinit__(self, n, size_t words, Permutations drawn not None):
         self.counted = _arrays.zeros(self.n * sizeof(int64_t))
         self.distinct = <int64_t *> PyBytes_AS_STRING(self.counted)
-        self.state.once.mix, self.state.once.key = drawn.mix, drawn.key
+        self.state.once.mix, self.state.once.key, self.state.once.words = drawn.mix, drawn.key, words
         self.take = nd_simhash_set_take
         self.to = &self.state
 
@@ -179,7 +190,7 @@ cdef class DistinctSums(Sums):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
-        self.values[row] = nd_simhash_set_value(&self.state)
+        nd_simhash_set_value(&self.state, self.values + row * self.words)
         self.distinct[row] = <int64_t> self.state.once.features
         self.has_weight[row] = self.state.once.features > 0
 
@@ -189,9 +200,9 @@ cdef class WeightedSums(Sums):
     cdef nd_simhash_weighted state
     cdef WeightTable table
 
-    def __cinit__(self, n, WeightTable table not None, Permutations drawn not None):
+    def __cinit__(self, n, size_t words, WeightTable table not None, Permutations drawn not None):
         self.table = table
-        self.state.mix, self.state.key = drawn.mix, drawn.key
+        self.state.mix, self.state.key, self.state.words = drawn.mix, drawn.key, words
         self.state.table = &table.table
         self.take = nd_simhash_weighted_take
         self.to = &self.state
@@ -208,7 +219,7 @@ cdef class WeightedSums(Sums):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
-        self.values[row] = nd_simhash_weighted_value(&self.state)
+        nd_simhash_weighted_value(&self.state, self.values + row * self.words)
         self.has_weight[row] = self.state.any
 
     def take_weighted_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, LANGUAGES, ORDERS, SCOPES
+from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, LANGUAGES, ORDERS, SCOPES, SIMHASH_BITS
 from ndcore.cli import values
 from ndcore.cli.command import (
     COMMANDS,
@@ -169,6 +169,9 @@ class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
     window: int | None = option("kind of sketch",
         "winnow: shingles of a window; a common run of N + W - 1 tokens leaves a fingerprint in common (default 16)",
         metavar="N", parse=values.minima)
+    bits: str | None = option("kind of sketch",
+        "simhash: bits of a simhash; distances of more bits tell near from far better (default 64)",
+        choices=tuple(map(str, SIMHASH_BITS)))
     weights: str | None = option("kind of sketch",
         "simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
         "shingle counts as often as it occurs)", metavar="WEIGHTS")
