@@ -66,8 +66,9 @@ cdef extern from "weighted.h" nogil:
         double *limit
         uint64_t *holder
         int64_t *level
-    void nd_weighted_open(nd_weighted *s)
-    void nd_weighted_add(nd_weighted *s, uint64_t z, int64_t weight)
+    void nd_weighted_open(nd_weighted *s, double sum)
+    void nd_weighted_take(nd_weighted *s, const uint64_t *z, const int64_t *weights, size_t n)
+    bint nd_weighted_again(nd_weighted *s)
     void nd_weighted_values(const nd_weighted *s, uint32_t *values)
     const nd_choice nd_weighted_choice
 
@@ -333,20 +334,27 @@ cdef class WeightedSignatures(Samples):
     cdef sign(self, const uint64_t *z, const int64_t *weights, const int64_t *offsets):
         """Sample documents, in strides of features between looks at signals, and make the rows read-only."""
         cdef uint32_t *to = <uint32_t *> _arrays.data_of(self.rows)
-        cdef size_t row, at, passed = 0
+        cdef size_t row, at, begin, end, here, passed = 0, most = max(1, STRIDE // self.state.room)
         cdef int64_t sum
         cdef int64_t[::1] sums = np.empty(self.n, np.int64)
         with nogil:
             for row in range(self.n):
-                nd_weighted_open(&self.state)
-                sum = 0
-                for at in range(<size_t> offsets[row], <size_t> offsets[row + 1]):
-                    nd_weighted_add(&self.state, z[at], weights[at])
+                begin, end, sum = offsets[row], offsets[row + 1], 0
+                for at in range(begin, end):
                     sum += weights[at]
-                    passed += self.state.room
-                    if passed >= STRIDE:
-                        check_signals()
-                        passed = 0
+                nd_weighted_open(&self.state, <double> sum)
+                for _ in range(2):
+                    at = begin
+                    while at < end:
+                        here = stride(at, end, most)
+                        nd_weighted_take(&self.state, z + at, weights + at, here)
+                        at += here
+                        passed += here * self.state.room
+                        if passed >= STRIDE:
+                            check_signals()
+                            passed = 0
+                    if not nd_weighted_again(&self.state):
+                        break
                 nd_weighted_values(&self.state, to + row * self.state.k)
                 sums[row] = sum
         self.rows.setflags(False)
