@@ -177,8 +177,8 @@ class Directory:
 
     def _list_kept_logs(self) -> list[str]:
         """Return the names of the logs that a repair kept unchanged."""
-        kept = self.manifest.state.get("kept", [])
-        return [str(name) for name in kept] if isinstance(kept, list) else []
+        kept_names = self.manifest.state.get("kept", [])
+        return [str(name) for name in kept_names] if isinstance(kept_names, list) else []
 
     def _check_newer(self) -> None:
         """Raise CorruptFile if another log has pages that the state lacks: the description is older than that log.
