@@ -253,10 +253,10 @@ int nd_weighted_again(nd_weighted *s)
     int again = 0;
     score_queue(s);
     for (size_t j = 0; j < s->k; j++) {
-        const int found = s->score[j] < s->start;
-        again |= !found;
-        s->limit[j] = found ? -1.0 : INFINITY;
-        s->score[j] = found ? s->score[j] : INFINITY;
+        const int has_feature = s->score[j] < s->start;
+        again |= !has_feature;
+        s->limit[j] = has_feature ? -1.0 : INFINITY;
+        s->score[j] = has_feature ? s->score[j] : INFINITY;
     }
     s->start = INFINITY;
     return again;

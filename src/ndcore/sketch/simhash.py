@@ -276,7 +276,7 @@ class SimHasher(Sketcher):
         if self.weights is not None:
             raise ValueError("the sketcher has weights of its own; give an array of weights to SimHasher(weights=None)")
         sums = sum_weighted_sets(hashes, ends, weights, self._permutations, self.bits)
-        return gather_simhashes([sums], self._recipe(weights="array"))
+        return gather_simhashes([sums], self._recipe_of_given_weights)
 
 
 def gather_simhashes(sinks: Sequence[Any], recipe: Recipe) -> Simhashes:

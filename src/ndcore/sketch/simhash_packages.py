@@ -146,7 +146,7 @@ class PackageSimHasher(ToolSketcher):
         """
         if weights is not None:
             sums = sum_weighted_sets(values, offsets, weights, self._permutations, 64)
-            return gather_simhashes([sums], self._recipe(weights="array"))
+            return gather_simhashes([sums], self._recipe_of_given_weights)
         made = super().sketch_hashes(values, offsets)
         assert isinstance(made, Simhashes)
         return made

@@ -172,7 +172,7 @@ class WeightedMinHasher(Sketcher):
             raise ValueError(f"weight {at} is {units[at] / UNIT}; weights of sets are 0 or more")
         sink = self._sink(len(ends) - 1)
         sink.take_weighted_sets(*_add_repeats(hashes, ends, units.astype(np.int64)))
-        return _sketches([sink], self._recipe(weights="array"))
+        return _sketches([sink], self._recipe_of_given_weights)
 
 
 def _sketches(sinks: Sequence[Any], recipe: Recipe) -> Sketches:
