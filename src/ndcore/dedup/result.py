@@ -189,9 +189,9 @@ class NearDuplicates(Assignments):
     def missed_by_estimate(self) -> float:
         """Probability that signatures estimate a pair exactly at the threshold below it; 0.0 if texts decide.
 
-        It adds to ``filter.miss`` where a text cannot be read, and some pairs a little below the threshold count as well. For
-        n independent minima, which method="fast" only approximates, it is P(Binomial(n, threshold) / n < threshold). (Broder
-        2000, §3.)
+        It adds to ``filter.miss`` where a text cannot be read, and some pairs a little below the threshold count as well.
+        For n independent minima, which method="fast" only approximates, it is P(Binomial(n, threshold) / n < threshold).
+        (Broder 2000, §3.)
         """
         if not self.expected_spurious:  # no pair is decided by signatures
             return 0.0
