@@ -15,8 +15,8 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.notebook import fact_table, show_result
+from ndcore.pairs.keep_order import Leaders
 from ndcore.pairs.lost import LostRuns
-from ndcore.pairs.representatives import Leaders
 from ndcore.pairs.verification import Verifier
 from ndcore.stats.binomial import interval
 from ndcore.text.agreement import describe_difference
