@@ -32,11 +32,13 @@ from ndcore.pairs.pairs_below import count_by_resemblance
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.representatives import choose_representatives
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY, ShingleSets
+from ndcore.pairs.shingle_weights import ShingleWeights
 from ndcore.pairs.verification import Verifier
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.weights import Idf, checked_weights
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
@@ -70,6 +72,7 @@ def near_duplicates(
     lost: bool = False,
     reassign: bool = False,
     max_lost: int | None = None,
+    weights: Idf | None = None,
 ) -> NearDuplicates:
     """Find near-duplicate documents, and choose which of them to keep.
 
@@ -150,6 +153,10 @@ def near_duplicates(
     max_lost : int, optional
         A document is dropped only for a kept one that lacks no run of more than this many of its words (tokens of the unit).
         A word is lacking if the kept document has none of the shingles that it is in. Only with cluster="star".
+    weights : Idf, optional
+        Weights of shingles, so that rare ones count more: the score of a pair is the weight of their common shingles over
+        the weight of all, with drop="contained" over the weight of one document. See `NearDuplicates.score`. Without
+        `shingling`, the one of the weights is taken. The complete filter is always used, so no pair is missed.
 
     Returns
     -------
@@ -159,17 +166,17 @@ def near_duplicates(
     ------
     TypeError, ValueError
         A parameter or a text is not accepted, or parameters exclude each other. Sketches in place of texts exclude
-        filter="complete", drop="contained", must_agree, min_shingles, drop_common and lost.
+        filter="complete", drop="contained", must_agree, min_shingles, drop_common, lost and weights.
     RecipeMismatch
-        Sketches have different recipes, or another shingling than the one given.
+        Sketches have different recipes, or they or the weights another shingling than the one given.
 
     Notes
     -----
     Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one comparison per candidate pair:
     an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per
     document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and shingle sets.
-    filter="complete", drop="contained", drop_common and lost read all texts again, and hold their shingle sets, at 8 bytes
-    for each shingle, beyond 64 MB in a temporary file.
+    filter="complete", drop="contained", drop_common, lost and weights hold the shingle sets of all documents, at 8 bytes for
+    each shingle, beyond 64 MB in a temporary file; weights take 4 bytes more, and 40 bytes for each shingle of the Idf.
 
     References
     ----------
@@ -186,7 +193,8 @@ def near_duplicates(
     agreement = Agreement.of(must_agree)
     rules = Rules.of(
         agreement, filter, threshold=threshold, drop=drop, cluster=cluster, min_shingles=min_shingles,
-        drop_common=drop_common, lost=lost, reassign=reassign, max_lost=max_lost, max_holders=max_holders, verify=verify,
+        drop_common=drop_common, lost=lost, reassign=reassign, max_lost=max_lost, weights=weights, max_holders=max_holders,
+        verify=verify,
     )
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
@@ -237,6 +245,9 @@ def plan_sketches(
     given = next((side for side in sides if isinstance(side, Sketches)), None)
     if given is not None:
         rules.refuse_sketches()
+    if rules.weights is not None:
+        shingling = shingling or rules.weights.shingling
+        checked_weights(rules.weights, shingling)
     threshold, prefix = rules.threshold, rules.prefix
     if prefix is not None:
         return MinHasher(num_perm, 32, seed, shingling), prefix
@@ -264,12 +275,15 @@ class ComparedSets(NamedTuple):
         None: only candidates need their sets.
     counted : ShingleSets or None
         The sets without common shingles, of which there are `common_shingles`; None: all shingles count.
+    weights : ShingleWeights or None
+        The weights of the shingles that count; None: each weighs 1.
     """
 
     active: Ints
     sets: ShingleSets | None
     counted: ShingleSets | None
     common_shingles: int
+    weights: ShingleWeights | None
 
 
 def prepare_sets(
@@ -286,11 +300,14 @@ def prepare_sets(
         leading = documents.valid & (leaders.leader == np.arange(len(documents)))
         sets = documents.form_sets(leading if rules.lost else compared, tokens=rules.verify == "tokens", threads=threads,
                                    report=report)
-    if sets is None or rules.drop_common is None:
-        return ComparedSets(active, sets, None, 0)
-    common = find_common(sets, leaders, documents.valid, rules.drop_common)
-    counted = without_common(sets, common, leaders)
-    return ComparedSets(active[counted.sizes(active) > 0], sets, counted, len(common))
+    counted, weights, common_shingles = None, None, 0
+    if sets is not None and rules.drop_common is not None:
+        common = find_common(sets, leaders, documents.valid, rules.drop_common)
+        counted, common_shingles = without_common(sets, common, leaders), len(common)
+        active = active[counted.sizes(active) > 0]
+    if sets is not None and rules.weights is not None:
+        weights = ShingleWeights(sets if counted is None else counted, rules.weights.feature_weights)
+    return ComparedSets(active, sets, counted, common_shingles, weights)
 
 
 def find_pairs(
@@ -302,8 +319,8 @@ def find_pairs(
     if isinstance(filter, PrefixFilter):
         assert sets is not None
         return find_prefix_candidates(
-            sets, compared.active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
-            memory_limit=memory_limit, threads=threads, report=report,
+            sets, compared.active, filter, weights=compared.weights, max_holders=rules.max_holders,
+            first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
         )
     if sets is not None:
         rows = sets.signatures(documents.sketcher, memory_limit)
@@ -331,5 +348,5 @@ def prepare_verifier(
     if (isinstance(search, Candidates) and compared.counted is None and not len(search.runs.groups)
             and documents.has_text(compared.active).all()):  # every candidate is compared exactly
         rejected = count_by_resemblance(np.empty(0))
-    return Verifier(sets, compared.counted, compared.common_shingles, documents.rows, leaders.keep.rank, rules.contained,
-                    rules.min_shingles, lost_runs, rules.max_lost, rejected)
+    return Verifier(sets, compared.counted, compared.common_shingles, compared.weights, documents.rows, leaders.keep.rank,
+                    rules.contained, rules.min_shingles, lost_runs, rules.max_lost, rejected)

@@ -55,7 +55,8 @@ class NearDuplicates(Assignments):
         without shingles.
     score : ndarray of float64 (n,)
         The score that was compared with the threshold, of i against labels[i]: the resemblance; with drop="contained" the
-        containment of i; with drop_common without common shingles. 1.0 and nan as for `resemblance`.
+        containment of i; with drop_common without common shingles; with weights a share of weight. 1.0 and nan as for
+        `resemblance`.
     pairs : Pairs
         Each identical or lexically equivalent document with the first of its class: resemblance 1.0, or nan without
         shingles. And the candidate pairs of first documents whose score was found to reach the threshold. None within
@@ -309,7 +310,8 @@ class Basis(NamedTuple):
     def of(cls, pairs: Scored, search: Search, verifier: Verifier, rules: Rules) -> Basis:
         """Keep the parts of the search and the verifier that may be needed again."""
         runs = len(long_runs(search).groups) > 0
-        again = runs or rules.cluster == "components" or rules.lost or rules.drop_common is not None
+        again = (runs or rules.cluster == "components" or rules.lost or rules.drop_common is not None
+                 or rules.weights is not None)
         return cls(pairs, search if runs else None, verifier if again else None, verifier.common_shingles,
                    verifier.rejected)
 

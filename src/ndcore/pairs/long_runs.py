@@ -77,8 +77,8 @@ class _Meetings:
     def _kernel(self, order: Ints, listed: AnyArray, labels: Ints | None) -> RunPairs:
         """Make a kernel for the runs, with their members in this order."""
         rows = self.bitmaps.row[self.runs.documents[order]]
-        return RunPairs(self.bitmaps.kernel, self.threshold, self.runs.begins, rows, listed, self.runs.whole[order],
-                        labels)
+        return RunPairs(self.bitmaps.kernel, self.verifier.bound(self.threshold), self.runs.begins, rows, listed,
+                        self.runs.whole[order], labels)
 
     def compare(self, documents: Ints, which: int, kernel: RunPairs | None = None) -> Iterator[Scored]:
         """Yield the accepted pairs of these documents and the documents that they meet: see RunPairs."""
