@@ -81,7 +81,8 @@ def test_excerpts(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (found["excerpt"]["score"], found["excerpt"]["resemblance"]) == (1.0, 35 / 74)
     account = summary(out)
     assert account["counts"]["dropped_by_class"] == {"identical": 0, "lexical": 0, "shingle": 0, "near": 1, "contained": 2}
-    assert account["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "weighted": False, "miss": 0.0, "choice": None}
+    assert account["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "weighted": False, "miss": 0.0,
+                                 "choice": None}
     assert account["complete_filter"] is None
     assert (account["lost"]["shingles"], account["lost"]["documents"]) == (2, 1)
     assert account["lost"]["largest"] == [found["reprint"]]

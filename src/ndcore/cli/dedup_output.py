@@ -64,10 +64,12 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
     parameters, totals, output = data["parameters"], data["counts"], findings.run.options.output
     contained = parameters["drop"] == "contained"
     weighted = parameters["weights"] is not None
-    what = "Documents contained in another at" if contained else f"Near-duplicates at {'weighted ' * weighted}resemblance"
+    measure = "weighted resemblance" if weighted else "resemblance"
+    what = "Documents contained in another at" if contained else f"Near-duplicates at {measure}"
     yield f"{what} {parameters['threshold']:g} or more ({_describe_shingles(data)})"
     yield from _tell_rules(data)
-    meanings = MEANING | describe_classes(contained=contained, common=parameters["drop_common"] is not None, weighted=weighted)
+    common = parameters["drop_common"] is not None
+    meanings = MEANING | describe_classes(contained=contained, common=common, weighted=weighted)
     unread = f"could not be read; {summary.lists(output)} them" if totals["rejected"] else ""
     yield Figures([
         ("read", totals["read"], ""), ("kept", totals["kept"], ""),

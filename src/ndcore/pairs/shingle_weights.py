@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Ints, UInts
+from ndcore._types import AnyArray, Ints, UInts
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
@@ -81,7 +81,7 @@ class ShingleWeights:
         return LOWER / (1 + self.ratio * (1 / threshold - 1))
 
 
-def sum_before(units: NDArray[np.uint32]) -> Ints:
+def sum_before(units: AnyArray) -> Ints:
     """Return the sum of the first 0, 1, … n weights, int64 (n + 1,)."""
     sums = np.zeros(len(units) + 1, np.int64)
     np.cumsum(units, out=sums[1:], dtype=np.int64)
