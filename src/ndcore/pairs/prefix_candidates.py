@@ -169,7 +169,7 @@ class _Job:
         return spooled
 
     def _count_probes(self) -> int:
-        """Count the probes of all documents; with weights, return the number of all shingles, which is no less."""
+        """Count the probes of all documents; with weights, return the number of all shingles, an upper bound."""
         if self.weights is not None:
             return int(self.sizes.sum())
         blocks = (self.sizes[at : at + BLOCK] for at in range(0, len(self.sizes), BLOCK))

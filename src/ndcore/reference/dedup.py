@@ -305,8 +305,8 @@ def near_duplicates(
     The parameters mean what they do for `ndcore.near_duplicates` (DESIGN.md, section 5). ``by``, ``originals`` and
     ``must_agree`` have one value for each of ``texts``, then for each of ``against``; keys are read by :mod:`.text`.
     ``verify`` is "fingerprints" or "tokens": sets of fingerprints, or of tuples of tokens. ``lost``: count the shingles of
-    each dropped document that no kept one has. ``weigh``: the weights of shingles in scores, such as those of `idf` in
-    :mod:`.sketches`.
+    each dropped document that no kept one has. ``weigh``: the weights of shingles in scores, such as `idf` in
+    :mod:`.sketches` gives.
     """
     _check_parameters(threshold, cluster, drop, min_shingles)
     n, documents = len(texts), [*texts, *against]
