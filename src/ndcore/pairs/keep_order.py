@@ -91,8 +91,8 @@ def number_labels(name: str, labels: Labels | None, n: int) -> Ints | None:
     """Number the labels of n documents, with the same number for equal labels; None for None."""
     if labels is None:
         return None
-    found = labels() if callable(labels) else labels
-    array = np.asarray(found, object if isinstance(found, (list, tuple)) else None)  # 1 and "1", "a" and "a\0" stay apart
+    values = labels() if callable(labels) else labels
+    array = np.asarray(values, object if isinstance(values, (list, tuple)) else None)  # 1 and "1", "a" and "a\0" stay apart
     if array.shape != (n,):
         raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
     for i, label in enumerate(array.tolist() if array.dtype.kind in "Of" else ()):

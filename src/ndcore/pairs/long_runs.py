@@ -131,17 +131,18 @@ def _settle_stars(pairs: Scored, meetings: _Meetings, report: Progress) -> Itera
     for start in range(0, len(documents), BLOCK):
         block = documents[start : start + BLOCK]
         stars.go_on(int(rank[block[-1]]))
-        for found in meetings.compare(block, BEFORE):
-            stars.add(found)
-            yield found
+        for accepted in meetings.compare(block, BEFORE):
+            stars.add(accepted)
+            yield accepted
         proposed = block[~stars.joins_certainly(block)]
         meetings.kernel.propose(row[proposed])
-        found = Scored.merged(list(meetings.compare(block, PROPOSED)), len(rank))
-        stars.add(found)
+        among_proposed = Scored.merged(list(meetings.compare(block, PROPOSED)), len(rank))
+        stars.add(among_proposed)
         stars.settle()
         meetings.settle(proposed, stars.represent(proposed))
-        first = np.where(rank[found.a] < rank[found.b], found.a, found.b)
-        yield found.where(stars.represent(first))
+        earlier = rank[among_proposed.a] < rank[among_proposed.b]
+        first = np.where(earlier, among_proposed.a, among_proposed.b)
+        yield among_proposed.where(stars.represent(first))
         report("comparing common features", start + len(block), len(documents))
 
 

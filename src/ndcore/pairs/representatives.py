@@ -88,7 +88,7 @@ def move_to_best(labels: Ints, pairs: Scored, rank: Ints, threshold: float) -> I
     movable = ~kept[members] & kept[others]
     members, others, scores = members[movable], others[movable], scores[movable]
     best_first = np.lexsort((rank[others], -scores, members))
-    found, first = np.unique(members[best_first], return_index=True)
+    dropped, first = np.unique(members[best_first], return_index=True)
     moved = labels.copy()
-    moved[found] = others[best_first][first]
+    moved[dropped] = others[best_first][first]
     return moved
