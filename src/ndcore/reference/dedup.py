@@ -198,7 +198,7 @@ def score(a: AbstractSet[Hashable], b: AbstractSet[Hashable], drop: str, weigh: 
 
 def accepted_pairs(
     reads: Sequence[Read], counted: CountedShingles, heads: Sequence[int], n: int, threshold: float, drop: str,
-    min_shingles: int, weigh: Weigh | None,
+    min_shingles: int, weigh: Weigh | None = None,
 ) -> list[Accepted]:
     """List the accepted pairs of leaders, ascending.
 
