@@ -22,6 +22,7 @@ class WeightTable:
     def __new__(
         cls, fingerprints: NDArray[np.uint64], weights: NDArray[np.int32], missing: int, seed: int
     ) -> Self: ...
+    def find(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.int32]: ...
 
 @disjoint_base
 class Sums(Sink):

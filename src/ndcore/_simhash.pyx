@@ -105,19 +105,34 @@ cdef class WeightTable:
     """Weights of distinct fingerprints, in units of 2^-16, for one seed; `missing` is the weight of all others."""
     cdef nd_weights table
     cdef uint64_t[::1] slots
+    cdef uint64_t key
 
     def __cinit__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
                   seed: int):
         cdef size_t n = fingerprints.shape[0]
-        cdef uint64_t key = Permutations(seed, 0).key
+        self.key = Permutations(seed, 0).key
         cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
         self.table.room, self.table.key = nd_table_room(n), random_table_key()
         self.slots = np.empty(self.table.room * sizeof(nd_weight) // 8, np.uint64)
         self.table.slots, self.table.missing = <nd_weight *> &self.slots[0], missing
         with nogil:
             if n:
-                _minhash.mix(&fingerprints[0], n, key, 0, &mixed[0])
+                _minhash.mix(&fingerprints[0], n, self.key, 0, &mixed[0])
             nd_weights_fill(&self.table, &mixed[0] if n else NULL, &weights[0] if n else NULL, n)
+
+    def find(self, const uint64_t[::1] fingerprints not None):
+        """Find the weights of fingerprints; int32 (n,). Expected O(n). Several threads may ask at a time."""
+        cdef size_t here, at = 0, n = fingerprints.shape[0]
+        cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
+        cdef int32_t[::1] out = np.empty(n, np.int32)
+        with nogil:
+            while at < n:
+                check_signals()
+                here = stride(at, n, STRIDE)
+                _minhash.mix(&fingerprints[at], here, self.key, 0, &mixed[at])
+                nd_weights_find(&self.table, &mixed[at], here, &out[at])
+                at += here
+        return np.asarray(out)
 
 
 cdef class Sums(Sink):

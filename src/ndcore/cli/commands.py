@@ -132,6 +132,9 @@ class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
         "earlier or later; the same documents are kept")
     lost: bool = option(VERDICTS,
         "count the shingles of each dropped document that no kept document has, and list the largest losses first")
+    weights: str | None = option(VERDICTS,
+        "count rare shingles more: scores are shares of weight, by FILE.ndw, which ndcore sketch --kind simhash --learn "
+        "writes, and with its shingles", metavar="FILE.ndw")
     max_lost: int | None = option(VERDICTS,
         "drop a document only if no run of more than N of its words is lacking in the kept one", metavar="N",
         parse=values.whole)
