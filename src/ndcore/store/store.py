@@ -16,6 +16,7 @@ from ndcore.checks import check_choice
 from ndcore.filters.design import FilterDesign
 from ndcore.notebook import fact_table, show_result
 from ndcore.parallel import map_pieces, thread_count
+from ndcore.pairs.folding import CollapsedKeys, check_best, list_keys
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
@@ -604,6 +605,46 @@ class Store:
                 raise LookupError(f"all pages with the content of {key!r:.200} are gone")
             return versions.key_of(self._state, latest)
 
+    def collapse(
+        self, keys: Iterable[Key], best: Literal["rank", "representative", "latest"] | Sequence[Any] = "rank",
+        earlier: Iterable[Key] = (),
+    ) -> CollapsedKeys:
+        """Fold a ranked list of keys, such as search results, by the clusters of this store. No text is read.
+
+        One page of each cluster is shown, the others are folded under it (Broder et al. 1997, §6.3).
+
+        Parameters
+        ----------
+        keys : iterable of str, bytes or int
+            Keys of pages, best first. The last version of a page counts.
+        best : "rank", "representative", "latest", or sequence
+            Which page of the list is shown for its cluster: the first in rank; the representative of the cluster, if the
+            list has it, else the first; the page whose last version has the latest date, among pages that are not gone
+            (`mark_gone`) if there are any; or the one with the greatest of these values, such as scores, one for each key,
+            and of equal ones the first.
+        earlier : iterable of str, bytes or int
+            Keys that earlier pages of the same search showed: nothing of their clusters is shown again.
+
+        Returns
+        -------
+        CollapsedKeys
+            Its `unknown` has the keys that the store does not have; they are shown, each as a cluster of its own.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A key is not accepted; `best` is not, has too few or too many values, or values that cannot be compared.
+
+        Notes
+        -----
+        One search of an index, and one or two reads of the log, for each key. Pages that are gone still fold others.
+        """
+        listed, before = list_keys("keys", keys), list_keys("earlier", earlier)
+        values = check_best(best, len(listed), ("rank", "representative", "latest"))
+        named = [self._directory.preparer.name_key(given_key(key))[1:] for key in [*before, *listed]]
+        with self._lock, self._directory.trusting():
+            return versions.collapse(self._state, listed, named, best, values)
+
     def history(self, key: Key) -> list[Version]:
         """Return the versions of a page, in the order in which they were added. Raises KeyError for an unknown key.
 
@@ -821,6 +862,6 @@ class Store:
 
 for_clients(
     Store.decide, Store.decide_many, Store.peek, Store.mark_gone, Store.remove, Store.expire, Store.__contains__,
-    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.history, Store.overall, Store.text, Store.stats,
+    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.collapse, Store.history, Store.overall, Store.text, Store.stats,
     Store.flush,
 )
