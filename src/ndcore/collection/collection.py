@@ -428,7 +428,7 @@ class Collection:
         best : "rank", "representative", or sequence
             Which document of the list is shown for its cluster: the first in rank; the representative of the cluster, if
             the list has it, else the first; or the one with the greatest of these values, such as scores or dates, one for
-            each id, and of equal ones the first.
+            each id; on a tie, the first.
         earlier : iterable
             Ids that earlier pages of the same search showed: nothing of their clusters is shown again.
 

@@ -93,7 +93,7 @@ def fold(
     earlier : container
         Clusters that earlier pages showed.
     values : sequence (n,), optional
-        The place with the greatest value is shown for its cluster, of equal ones the first. None: the first place.
+        The place with the greatest value is shown for its cluster; on a tie, the first. None: the first place.
 
     Notes
     -----

@@ -620,8 +620,8 @@ class Store:
         best : "rank", "representative", "latest", or sequence
             Which page of the list is shown for its cluster: the first in rank; the representative of the cluster, if the
             list has it, else the first; the page whose last version has the latest date, among pages that are not gone
-            (`mark_gone`) if there are any; or the one with the greatest of these values, such as scores, one for each key,
-            and of equal ones the first.
+            (`mark_gone`) if there are any; or the one with the greatest of these values, such as scores, one for each key.
+            On a tie, the first.
         earlier : iterable of str, bytes or int
             Keys that earlier pages of the same search showed: nothing of their clusters is shown again.
 
