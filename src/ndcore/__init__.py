@@ -8,7 +8,7 @@ Every day
     nd.jaccard(a, b)                        exact similarity of two texts; nd.containment(a, b): the share of a that b has
     nd.passages(a, b)                       the passages that two texts share, and what is in one alone
     nd.collapse(results)                    a ranked list, each near-duplicate folded under a result above it
-    nd.collapse_hits(answer, text="body")   the same of what a search engine or retriever gives; by=: by a store or collection
+    nd.collapse_hits(answer, text="body")   the same of what a search engine or retriever gives, by texts or by a store
     nd.Index(0.8)                           texts in memory: add, query, remove at any time
     nd.Store.open(path)                     pages on disk, each decided as it comes; for crawlers
     nd.cluster(texts)                       clusters of a whole collection by its sketches; on disk: nd.Collection

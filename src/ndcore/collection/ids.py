@@ -86,6 +86,15 @@ class Names:
         except ValueError as error:
             raise self._corrupt(f"the id of document {position} {error}") from error
 
+    def take(self, positions: Ints) -> list[Any]:
+        """Return the ids of some documents, which exist."""
+        if self._strings is None:
+            return (positions if self._numbers is None else self._numbers[positions]).tolist()
+        try:
+            return [self._strings.decode(encoded) for encoded in self._strings.bytes_of(positions)]
+        except ValueError as error:
+            raise self._corrupt(f"an id is not text, or {error}") from error
+
     def _corrupt(self, fault: str) -> CorruptFile:
         """Make the error for damaged ids."""
         return CorruptFile(f"{self._place}: {fault}; build the collection again")
@@ -105,6 +114,7 @@ class Names:
         """
         for ident in idents:
             self._check_type(ident)
+        first: dict[Any, int]
         if self._strings is not None:
             first = self._first_of_strings([*dict.fromkeys(idents)])
         elif self._numbers is not None:
@@ -113,23 +123,22 @@ class Names:
             first = {ident: ident for ident in map(int, idents) if 0 <= ident < self.n}
         return np.fromiter((first.get(ident, -1) for ident in idents), np.int64, len(idents))
 
-    def _first_of_strings(self, idents: list[str]) -> dict[str, int]:
+    def _first_of_strings(self, idents: list[str]) -> dict[Any, int]:
         """Find the first document with each id that some document has, by id."""
         assert self._keys is not None
         short = [ident for ident in idents if len(ident.encode("utf-8", "surrogatepass")) < LONGEST]
         keys = _keys(short)
         begins, ends = (np.searchsorted(self._keys, keys, side) for side in ("left", "right"))
-        some = np.flatnonzero(begins < ends)
-        alone = self._documents_at(begins[some]).tolist()
-        first: dict[str, int] = {}
-        for i, document, begin, end in zip(some.tolist(), alone, begins[some].tolist(), ends[some].tolist(), strict=True):
-            for position in [document] if end - begin == 1 else self._among([begin, end]).tolist():
-                if self[position] == short[i]:
-                    first[short[i]] = position
-                    break
+        alone = np.flatnonzero(ends - begins == 1)
+        documents = self._documents_at(begins[alone])
+        stored = zip(self.take(documents), documents.tolist(), alone.tolist(), strict=True)
+        first = {ident: document for ident, document, i in stored if ident == short[i]}
+        for i in np.flatnonzero(ends - begins > 1).tolist():
+            same = (position for position in self._among([begins[i], ends[i]]).tolist() if self[position] == short[i])
+            first.update((short[i], position) for position in itertools.islice(same, 1))
         return first
 
-    def _first_of_numbers(self, idents: list[int]) -> dict[int, int]:
+    def _first_of_numbers(self, idents: list[int]) -> dict[Any, int]:
         """Find the first document with each id that some document has, by id: a binary search for all ids together."""
         assert self._numbers is not None
         wanted = np.array(idents, np.int64)
@@ -144,10 +153,10 @@ class Names:
         same = self._numbers[documents] == wanted[inside]
         return dict(zip(wanted[inside][same].tolist(), documents[same].tolist(), strict=True))
 
-    def _documents_at(self, places: Ints) -> Ints:
+    def _documents_at(self, places: Ints | slice) -> Ints:
         """Return the documents at places of the order. Raises CorruptFile if one does not exist."""
         assert self._order is not None
-        documents = self._order[places].astype(np.int64)
+        documents: Ints = self._order[places].astype(np.int64)
         if len(documents) and documents.max() >= self.n:
             raise self._corrupt(f"the order of the ids names document {documents.max()} of {self.n}")
         return documents
@@ -182,11 +191,7 @@ class Names:
 
     def _among(self, span: list[int]) -> Ints:
         """List the documents in a span of the order, ascending."""
-        assert self._order is not None
-        positions = np.sort(self._order[span[0] : span[1]].astype(np.int64))
-        if len(positions) and positions[-1] >= self.n:
-            raise self._corrupt(f"the order of the ids names document {positions[-1]} of {self.n}")
-        return positions
+        return np.sort(self._documents_at(slice(*span)))
 
 
 def _blocks(ids: Iterable[Any]) -> Iterator[list[Any]]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from ndcore._types import Text
 from ndcore.checks import is_int
 from ndcore.dedup.collapse import collapse
-from ndcore.human import counted, enumerated
-from ndcore.notebook import NotebookTable, show_result
+from ndcore.human import enumerated
 from ndcore.pairs.folding import CollapsedKeys, FoldedList, check_best, fold, group_positions, list_keys
 from ndcore.text.shingling import Shingling
 
 MOST_NAMES = 12  # fields that a message lists
-ENGINES = {"hits": "hits", "response": "docs"}  # the object in a response that has the hits, and their name in it
 FORMS = ("a response of OpenSearch or Elasticsearch (hits.hits), a response of Solr (response.docs), or a list of hits, of "
          "objects with fields, of Documents of LangChain, of pairs (Document, score), or of NodeWithScore of LlamaIndex")
 
@@ -28,7 +26,7 @@ class CollapsesKeys(Protocol):
     def collapse(self, ids: Iterable[Any], /, *, best: Any = "rank", earlier: Iterable[Any] = ()) -> CollapsedKeys: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollapsedHits(FoldedList):
     """A ranked list of hits, folded; positions are those in `hits`.
 
@@ -48,22 +46,14 @@ class CollapsedHits(FoldedList):
 
     hits: list[Any]
     labels: list[int]
-    response: Any = field(repr=False)
-    shown: list[Any] = field(repr=False)
-    unknown: list[Any] = field(repr=False)
-
-    def __repr__(self) -> str:
-        return f"<CollapsedHits: {counted(len(self), 'hit')}, {len(self.kept)} shown>"
-
-    def _repr_html_(self) -> str:
-        """Render for a notebook the first shown hits, each with the number of hits under it."""
-        rows = ((position, len(under)) for position, under in self.folded.items())
-        return show_result(repr(self), NotebookTable("Shown", ("position", "folded"), rows, len(self.kept)))
+    response: Any
+    shown: list[Any]
+    unknown: list[Any]
 
 
 def collapse_hits(
     response: Any, *, text: str | Of | None = None, by: CollapsesKeys | None = None, id: str | Of | None = None,
-    best: Literal["rank", "representative", "latest"] | Of = "rank", earlier: Iterable[Any] = (),
+    best: Literal["rank", "representative", "latest"] | Of | Sequence[Any] = "rank", earlier: Iterable[Any] = (),
     threshold: float | None = None, shingling: Shingling | None = None,
     drop: Literal["resembling", "contained"] | None = None,
 ) -> CollapsedHits:
@@ -87,10 +77,10 @@ def collapse_hits(
     id : str or callable, optional
         With `by`, the field of the ids by which it knows the hits, such as the URL; or a callable as for `text`. None:
         ``_id`` of OpenSearch; the field ``id`` of Solr and of objects; ``id`` of a Document; ``node_id`` of a node.
-    best : "rank" or callable; with `by` also "representative" or "latest"
-        Which hit is shown for its cluster, in the place of the first one: the first in rank, or the one for which this
-        callable returns the greatest value, such as a date. The other names are as for `Collection.collapse` and
-        `Store.collapse`.
+    best : "rank", callable or sequence; with `by` also "representative" or "latest"
+        Which hit is shown for its cluster, in the place of the first one: the first in rank, or the one with the greatest
+        value, such as a date. A callable is given a hit, and returns its value; a sequence has a value for each hit. The
+        other names are as for `Collection.collapse` and `Store.collapse`.
     earlier : iterable
         What earlier pages of the same search showed: their `shown`, one after another. Nothing like it is shown again.
     threshold : float, optional
@@ -127,16 +117,12 @@ def collapse_hits(
     >>> [hit["_id"] for hit in collapsed.response["hits"]["hits"]], collapsed.folded
     (['1', '2'], {0: [2], 1: []})
     """
-    hits, rebuild = _split(response)
-    form = _find_form(hits, isinstance(response, Mapping) and "response" in response)
-    before = list_keys("earlier", earlier)
-    if callable(best):
-        values = check_best([best(hit) for hit in hits], len(hits), ())
-    unknown: list[Any] = []
+    hits, form, rebuild = _split(response)
+    before, unknown = list_keys("earlier", earlier), list[Any]()
+    chosen = [best(hit) for hit in hits] if callable(best) else best
     if by is None:
         _refuse_given("by, a collection or a store that knows the ids", {"id": id})
-        if not callable(best):
-            values = check_best(best, len(hits), ("rank",))
+        values = check_best(chosen, len(hits), ("rank",))
         texts = [_read_text(form, hit, position, text) for position, hit in enumerate(hits)]
         clusters = collapse([*before, *texts], threshold=0.8 if threshold is None else threshold, shingling=shingling,
                             drop="resembling" if drop is None else drop).labels.tolist()
@@ -148,7 +134,7 @@ def collapse_hits(
         if not hasattr(by, "collapse"):
             raise TypeError(f"by is a Collection, a Store or a StoreClient, got {by!r:.80} of type {type(by).__name__}")
         names = [_read_id(form, hit, position, id) for position, hit in enumerate(hits)]
-        collapsed = by.collapse(names, best=values if callable(best) else best, earlier=before)
+        collapsed = by.collapse(names, best=chosen, earlier=before)
         labels, unknown = collapsed.labels, collapsed.unknown
     kept = [*group_positions(labels)]
     return CollapsedHits(hits, labels, rebuild(kept), [names[position] for position in kept], unknown)
@@ -158,20 +144,10 @@ def collapse_hits(
 
 
 class HitForm(NamedTuple):
-    """A form of hits.
+    """A form of hits: its name for messages, and functions of a hit.
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    matches : callable
-        Tells whether a hit has this form.
-    objects : callable
-        Returns the objects with the fields of a hit, in the order in which a field is looked up; others are ignored.
-    ident : callable
-        Returns the id of a hit; None if it has none.
-    content : callable, optional
-        Returns the text of a hit. None: the text is in a field.
+    matches: tells whether it has this form; objects: returns the objects that have its fields, in the order in which a field
+    is looked up; ident: returns its id, or None; content: returns its text, unless this is in a field.
     """
 
     name: str
@@ -186,7 +162,7 @@ def _is_document(hit: Any) -> bool:
 
 
 ENGINE_HIT = HitForm(
-    "a hit of OpenSearch", lambda hit: isinstance(hit, Mapping) and "_id" in hit and not {"_source", "_index"}.isdisjoint(hit),
+    "a hit of OpenSearch", lambda hit: isinstance(hit, Mapping) and not {"_id", "_source", "_index"}.isdisjoint(hit),
     lambda hit: [hit.get("_source"), hit.get("fields"), hit], lambda hit: hit.get("_id"))
 OBJECT = HitForm("an object", lambda hit: isinstance(hit, Mapping), lambda hit: [hit], lambda hit: hit.get("id"))
 DOCUMENT = HitForm("a Document", _is_document, lambda hit: [hit.metadata], lambda hit: getattr(hit, "id", None),
@@ -198,34 +174,34 @@ NODE = HitForm(
     "a NodeWithScore", lambda hit: hasattr(hit, "score") and hasattr(getattr(hit, "node", None), "get_content"),
     lambda hit: [hit.node.metadata], lambda hit: hit.node.node_id, lambda hit: hit.node.get_content())
 HIT_FORMS = (ENGINE_HIT, OBJECT, DOCUMENT, PAIR, NODE)  # the first that matches
+ENGINES = {"hits": ("hits", ENGINE_HIT), "response": ("docs", OBJECT)}  # the object with the hits, their name, their form
 
 
-def _split(response: Any) -> tuple[list[Any], Callable[[Iterable[int]], Any]]:
-    """Return the hits of a response, and the function that makes the same response with some of them, given by position."""
+def _split(response: Any) -> tuple[list[Any], HitForm, Callable[[Iterable[int]], Any]]:
+    """Return the hits of a response, their form, and the function that makes the same response of some of them."""
     if isinstance(response, Mapping):
         outer = next((name for name in ENGINES if isinstance(response.get(name), Mapping)), None)
         if outer is None:
             raise ValueError(f"the response has neither an object hits nor an object response, but {_list_names(response)}; "
                              f"give {FORMS}")
-        inner, name = response[outer], ENGINES[outer]
+        inner, (name, form) = response[outer], ENGINES[outer]
         hits = inner.get(name)
         if not isinstance(hits, list):
             raise ValueError(f"{outer}.{name} of the response is a list of hits, got {hits!r:.80}")
-        return hits, lambda kept: {**response, outer: {**inner, name: [hits[position] for position in kept]}}
+        return hits, _find_form(hits, (form,)), lambda kept: {**response, outer: {**inner, name: [hits[i] for i in kept]}}
     if isinstance(response, (list, tuple)):
-        return list(response), lambda kept: type(response)([response[position] for position in kept])
+        return list(response), _find_form(response, HIT_FORMS), lambda kept: type(response)([response[i] for i in kept])
     advice = "give its attribute body" if hasattr(response, "body") else f"give {FORMS}"
     raise TypeError(f"the response is of type {type(response).__name__}: {advice}")
 
 
-def _find_form(hits: Sequence[Any], of_solr: bool) -> HitForm:
+def _find_form(hits: Sequence[Any], forms: Sequence[HitForm]) -> HitForm:
     """Find the form that all hits have; of an empty list, any."""
-    forms = (OBJECT,) if of_solr else HIT_FORMS
-    first = OBJECT
+    first = forms[0]
     for position, hit in enumerate(hits):
         form = next((form for form in forms if form.matches(hit)), None)
         if form is None:
-            raise TypeError(f"hit {position} is {hit!r:.80} of type {type(hit).__name__}; a hit is "
+            raise TypeError(f"hit {position} is {hit!r:.80} of type {type(hit).__name__}; here a hit is "
                             f"{enumerated(form.name for form in forms)}")
         if position and form is not first:
             raise ValueError(f"hit 0 is {first.name}, and hit {position} is {form.name}; give hits of one form")
@@ -237,7 +213,7 @@ def _read_text(form: HitForm, hit: Any, position: int, text: str | Of | None) ->
     """Return the text of a hit."""
     if text is None and form.content is None:
         raise ValueError(f"hit {position} is {form.name}: name the field of its text, such as text='body'; it has "
-                         f"{_list_fields(form, hit)}")
+                         f"{_list_names(*form.objects(hit))}")
     value = form.content(hit) if text is None and form.content is not None else _read(form, hit, position, text)
     if isinstance(value, (list, tuple)) and value and all(isinstance(part, str) for part in value):
         return "\n".join(value)
@@ -266,7 +242,7 @@ def _read(form: HitForm, hit: Any, position: int, wanted: str | Of | None) -> An
         holder, name = _descend(each, wanted)
         if holder is not None:
             return holder[name]
-    raise ValueError(f"hit {position} has no field {wanted!r}; it has {_list_fields(form, hit)}")
+    raise ValueError(f"hit {position} has no field {wanted!r}; it has {_list_names(*form.objects(hit))}")
 
 
 def _descend(holder: Any, path: str) -> tuple[Mapping[str, Any] | None, str]:
@@ -279,14 +255,9 @@ def _descend(holder: Any, path: str) -> tuple[Mapping[str, Any] | None, str]:
     return None, path
 
 
-def _list_fields(form: HitForm, hit: Any) -> str:
-    """List the names of the fields of a hit."""
-    return _list_names([name for each in form.objects(hit) if isinstance(each, Mapping) for name in each])
-
-
-def _list_names(names: Iterable[Any]) -> str:
-    """List some names, not too many of them."""
-    listed = [f"{name!s:.40}" for name in names]
+def _list_names(*objects: Any) -> str:
+    """List the first names of the fields of objects."""
+    listed = [f"{name!s:.40}" for each in objects if isinstance(each, Mapping) for name in each]
     more = ["…"] if len(listed) > MOST_NAMES else []
     return ", ".join(listed[:MOST_NAMES] + more) or "none"
 

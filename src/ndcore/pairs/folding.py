@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ndcore.checks import check_choice
-from ndcore.human import counted
 from ndcore.notebook import NotebookTable, show_result
 
 EARLIER = -1  # the label of a place whose cluster an earlier page showed
@@ -43,8 +42,16 @@ class FoldedList:
         """Positions that are not shown because an earlier page showed their clusters."""
         return [position for position, label in enumerate(self.labels) if label == EARLIER]
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.kept)} of {len(self)} shown>"
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        """Render for a notebook the first positions that are shown, each with the number of those under it."""
+        rows = ((position, len(under)) for position, under in self.folded.items())
+        return show_result(repr(self), NotebookTable("Shown", ("position", "folded"), rows, len(self.kept)))
+
+
+@dataclass(frozen=True, repr=False)
 class CollapsedKeys(FoldedList):
     """A ranked list of keys, folded by the clusters of a collection or a store.
 
@@ -71,14 +78,6 @@ class CollapsedKeys(FoldedList):
     def unknown(self) -> list[Any]:
         """The keys that the collection or store does not know, in rank order. Each is a cluster of its own."""
         return [key for key, cluster in zip(self.keys, self.clusters, strict=True) if cluster is None]
-
-    def __repr__(self) -> str:
-        return f"<CollapsedKeys: {counted(len(self), 'key')}, {len(self.kept)} shown>"
-
-    def _repr_html_(self) -> str:
-        """Render for a notebook the first shown keys, each with the number of keys under it."""
-        rows = ((self.keys[position], len(under)) for position, under in self.folded.items())
-        return show_result(repr(self), NotebookTable("Shown", ("key", "folded"), rows, len(self.kept)))
 
 
 def fold(
@@ -139,12 +138,8 @@ def list_keys(name: str, keys: Any) -> list[Any]:
 def check_best(best: Any, n: int, choices: Sequence[str]) -> list[Any] | None:
     """Return the values of `best` for `fold`; None if it is one of the names.
 
-    Raises
-    ------
-    ValueError
-        Another name; not n values; or a value that is nan.
-    TypeError
-        `best` is neither a str nor iterable, or its values cannot be compared.
+    Raises ValueError for another name, unless there are n values, and for None or nan among them; TypeError for values that
+    cannot be compared, and for a `best` that has none.
     """
     if isinstance(best, str):
         check_choice("best", best, choices)

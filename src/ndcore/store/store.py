@@ -15,8 +15,8 @@ from ndcore._types import Text
 from ndcore.checks import check_choice
 from ndcore.filters.design import FilterDesign
 from ndcore.notebook import fact_table, show_result
-from ndcore.parallel import map_pieces, thread_count
 from ndcore.pairs.folding import CollapsedKeys, check_best, list_keys
+from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
 from ndcore.store.backup import backed_up
@@ -609,31 +609,24 @@ class Store:
         self, keys: Iterable[Key], best: Literal["rank", "representative", "latest"] | Sequence[Any] = "rank",
         earlier: Iterable[Key] = (),
     ) -> CollapsedKeys:
-        """Fold a ranked list of keys, such as search results, by the clusters of this store. No text is read.
-
-        One page of each cluster is shown, the others are folded under it (Broder et al. 1997, §6.3).
+        """Fold a ranked list of keys, such as search results, by the clusters of this store, like `Collection.collapse`.
 
         Parameters
         ----------
         keys : iterable of str, bytes or int
             Keys of pages, best first. The last version of a page counts.
-        best : "rank", "representative", "latest", or sequence
-            Which page of the list is shown for its cluster: the first in rank; the representative of the cluster, if the
-            list has it, else the first; the page whose last version has the latest date, among pages that are not gone
-            (`mark_gone`) if there are any; or the one with the greatest of these values, such as scores, one for each key.
-            On a tie, the first.
-        earlier : iterable of str, bytes or int
-            Keys that earlier pages of the same search showed: nothing of their clusters is shown again.
+        best, earlier
+            As for `Collection.collapse`. "latest": the page whose last version has the latest date is shown, among pages
+            that are not gone (`mark_gone`) if there are any; on a tie, the first.
 
         Returns
         -------
         CollapsedKeys
-            Its `unknown` has the keys that the store does not have; they are shown, each as a cluster of its own.
 
         Raises
         ------
         TypeError, ValueError
-            A key is not accepted; `best` is not, has too few or too many values, or values that cannot be compared.
+            A key is not accepted, or `best` is not.
 
         Notes
         -----
@@ -862,6 +855,6 @@ class Store:
 
 for_clients(
     Store.decide, Store.decide_many, Store.peek, Store.mark_gone, Store.remove, Store.expire, Store.__contains__,
-    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.collapse, Store.history, Store.overall, Store.text, Store.stats,
-    Store.flush,
+    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.collapse, Store.history, Store.overall,
+    Store.text, Store.stats, Store.flush,
 )

@@ -79,9 +79,9 @@ def collapse(
         values = [(False, 0) if number is None else
                   (not state.columns.get("flags", number) & GONE, state.columns.get("date", number))
                   for number in map(numbers.__getitem__, listed)]
-    known = {head: key_of(state, head) for head in map(heads.__getitem__, listed) if head is not None}
+    known = {head: key_of(state, head) for head in {*map(heads.__getitem__, listed)} if head is not None}
     return CollapsedKeys(keys, fold(clusters[first:], {*clusters[:first]}, values),
-                         [known.get(heads[name]) for name in listed])
+                         [None if head is None else known[head] for head in map(heads.__getitem__, listed)])
 
 
 def history_of(state: State, number: int) -> list[Version]:

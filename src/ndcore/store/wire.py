@@ -3,7 +3,8 @@
 A message has, with little-endian integers: the size of the JSON, u32; the number of texts, u32; the size of each text, u32;
 the JSON; the texts. Values are plain JSON, or objects with one field: ``{"bytes": base64}``; ``{"str": place}`` and
 ``{"raw": place}`` for long values, which are among the texts; ``{"date": microseconds}``, ``{"verdict": fields}``,
-``{"version": fields}``, ``{"overall": fields}``, ``{"collapsed": fields}``, ``{"fields": object}``. Nothing is unpickled or run.
+``{"version": fields}``, ``{"overall": fields}``, ``{"collapsed": fields}``, ``{"fields": object}``. Nothing is unpickled or
+run.
 """
 
 from __future__ import annotations
