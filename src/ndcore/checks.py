@@ -101,14 +101,14 @@ def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
                         f"got {document!r:.80}")
     if ids is None:
         raise TypeError(f"the document is named {document!r:.80}, but no ids were given: name it by its position")
-    found = [i for i, name in enumerate(ids) if type(name) is not int and name == document]
-    if not found:
+    same = [i for i, name in enumerate(ids) if type(name) is not int and name == document]
+    if not same:
         raise KeyError(f"no document has the id {document!r:.80}; ids are as {ids[0]!r:.80}" if len(ids) else
                        f"no document has the id {document!r:.80}; there are none")
-    if len(found) > 1:
-        raise ValueError(f"{len(found)} documents have the id {document!r:.80}, at positions {found[0]}, {found[1]}"
-                         f"{', …' if len(found) > 2 else ''}: name one by its position")
-    return found[0]
+    if len(same) > 1:
+        raise ValueError(f"{len(same)} documents have the id {document!r:.80}, at positions {same[0]}, {same[1]}"
+                         f"{', …' if len(same) > 2 else ''}: name one by its position")
+    return same[0]
 
 
 def missing(package: str, purpose: str) -> str:

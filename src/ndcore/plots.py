@@ -138,12 +138,12 @@ def interval_bands(sizes: Iterable[int] = SIZES, confidence: float = 0.95) -> di
     confidence : float
         Strictly between 0 and 1.
     """
-    found = {}
+    bands = {}
     for size in sizes:
         counts = np.unique(np.linspace(0, checked_int("a size", size, 1), 201).round().astype(np.int64))
         ends = np.array([interval(int(count), size, confidence) for count in counts])
-        found[size] = Bands(counts / size, ends[:, 0], ends[:, 1])
-    return found
+        bands[size] = Bands(counts / size, ends[:, 0], ends[:, 1])
+    return bands
 
 
 def interval_widths(

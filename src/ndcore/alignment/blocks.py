@@ -63,10 +63,10 @@ def find_blocks(a: PlacedValues, b: PlacedValues, width: int) -> TokenBlocks:
         number[at] = np.searchsorted(shared, side.values[at])
     pieces = tile(numbers[0], numbers[1])
     runs, run_of = _cut_tiles(pieces, (a.positions, b.positions), width, numbers[0])
-    found = [_cover(own, side, runs, run_of, number, width)
-             for own, side, number in zip(pieces, sides, numbers, strict=True)]
-    order = {old: new for new, old in enumerate((block.number for block in found[0] if not block.repeat), 1)}
-    return TokenBlocks(*([block._replace(number=order[block.number]) for block in own] for own in found))
+    by_side = [_cover(own, side, runs, run_of, number, width)
+               for own, side, number in zip(pieces, sides, numbers, strict=True)]
+    order = {old: new for new, old in enumerate((block.number for block in by_side[0] if not block.repeat), 1)}
+    return TokenBlocks(*([block._replace(number=order[block.number]) for block in own] for own in by_side))
 
 
 def _cut_tiles(

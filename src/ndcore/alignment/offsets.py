@@ -112,8 +112,8 @@ def _locate_in_utf8(data: bytes, text: Text, shingling: Shingling) -> Spans:
     if len(used) != lengths.sum():
         raise AssertionError(f"{lengths.sum()} code points in tokens, {len(used)} in the text")
     left_out = frozenset(shingling.stop_words)
-    kept = np.fromiter((token not in left_out for token in tokens), np.bool_)
-    return begin[used[(ends - lengths)[kept]]], end[used[ends[kept] - 1]]
+    counted = np.fromiter((token not in left_out for token in tokens), np.bool_)
+    return begin[used[(ends - lengths)[counted]]], end[used[ends[counted] - 1]]
 
 
 def _find_in_words(points: NDArray[np.uint32]) -> Ints:

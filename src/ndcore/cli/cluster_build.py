@@ -372,10 +372,10 @@ class _LaterIds:
 
 def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
     """Choose the parameters of the clusters: from the options, else from earlier clusters, else the defaults."""
-    asked = {name: getattr(options, name) for name in DEFAULTS}
+    given = {name: getattr(options, name) for name in DEFAULTS}
     return {
         name: value if value is not None else DEFAULTS[name] if before is None else getattr(before, name)
-        for name, value in asked.items()
+        for name, value in given.items()
     }
 
 
@@ -391,13 +391,13 @@ def check_grouping_options(
     floor : float, optional
         The lowest resemblance of the pairs of `before`, if no other pairs are counted.
     """
-    asked = _choose_grouping(options, before)
+    chosen = _choose_grouping(options, before)
     if floor is not None:
-        asked["guard"] = options.guard  # like `Clustering.rethreshold`
+        chosen["guard"] = options.guard  # like `Clustering.rethreshold`
     else:
-        floor = min(FLOOR, asked["threshold"])
+        floor = min(FLOOR, chosen["threshold"])
     with blame_command():
-        ClusterGrouping(**asked, least=LEAST).check(method, floor, _choose_apart(options, before))
+        ClusterGrouping(**chosen, least=LEAST).check(method, floor, _choose_apart(options, before))
 
 
 def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:

@@ -55,9 +55,9 @@ def write_documents(
     """Write the corpus by --drop or --trim; `field` holds the text of records."""
     corpus, spans, holders = searched.corpus, searched.spans, searched.documents
     if options.drop:
-        kept = np.ones(len(corpus.ids), np.bool_)
-        kept[holders.document] = False
-        write_kept(output, corpus, kept, report)
+        is_clean = np.ones(len(corpus.ids), np.bool_)
+        is_clean[holders.document] = False
+        write_kept(output, corpus, is_clean, report)
         return WrittenContamination("kept", len(holders.document))
     if not options.trim:
         return WrittenContamination()
@@ -126,10 +126,10 @@ def _sum_fields(searched: ContaminationSearch) -> dict[str, Any]:
     fields = searched.fields
     if fields is None:
         return {}
-    found, tokens, covered = (each.sum(0).tolist() for each in (fields.found(searched.rule), fields.tokens, fields.covered))
+    items, tokens, covered = (each.sum(0).tolist() for each in (fields.found(searched.rule), fields.tokens, fields.covered))
     near = None if fields.near is None else fields.near.sum(0).tolist()
     return {
-        "fields": [{"field": name, "items": found[at], "near": None if near is None or not at else near[at],
+        "fields": [{"field": name, "items": items[at], "near": None if near is None or not at else near[at],
                     "tokens": tokens[at], "covered": covered[at]} for at, name in enumerate(fields.fields)],
         "require": searched.require, "near": fields.within,
     }

@@ -27,7 +27,7 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
                   ("stop_words", " ".join(shingling.stop_words) or "none")]
     if searched.result.folding is not None:
         parameters.append(("fold", ", ".join(searched.result.folding.kinds)))
-    found = int((searched.total("covered") > 0).sum())
+    touched = int((searched.total("covered") > 0).sum())
     return marked_page(
         "Items of benchmarks in a corpus",
         f"Runs of {data['min_tokens']} {shingling.unit}s, {_describe_gaps(searched)}. Rule {data['rule']}. Marked is what "
@@ -35,7 +35,7 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
         (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
          Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
         account.tables, "Contaminated items" if searched.rarity() is None else "Items found, the rarest first",
-        _choose_items(searched), counts["contaminated"] if searched.rarity() is None else found, parameters,
+        _choose_items(searched), counts["contaminated"] if searched.rarity() is None else touched, parameters,
     )
 
 

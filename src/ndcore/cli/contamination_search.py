@@ -116,10 +116,10 @@ def search(
     fields: dict[str, Any] = {"text_field": options.item_field or "text", "id_field": options.item_id_field or "id",
                               "require_id": options.item_id_field is not None, "by": groups, "parts": columns,
                               "named_by": ("--item-field", "--item-id-field")}
-    asked = stack.enter_context(open_documents(options, items, **fields))
+    questions = stack.enter_context(open_documents(options, items, **fields))
     documents = stack.enter_context(open_documents(options, corpus))
-    texts = [text for batch in asked.batches() for text in batch]
-    refuse_nothing_read(asked, options.inputs[0])
+    texts = [text for batch in questions.batches() for text in batch]
+    refuse_nothing_read(questions, options.inputs[0])
     rows = _combine_fields(columns, len(texts), options.inputs[0])
     parts = flatten_items(rows, options.fields) if options.fields else _as_parts(texts)
     if not any(map(shingling.tokens, parts.texts)):
@@ -142,8 +142,8 @@ def search(
         chosen &= (parts.field == 0) | (result.tokens >= min_tokens)
     if (chosen != (result.covered > 0)).any():
         spans, holders = _search_again(parts.texts, documents, result, chosen, how)
-    labels = _name_benchmarks(asked, groups)
-    return ContaminationSearch(asked, documents, parts, labels, shingling, options.rule, options.gaps, require, result,
+    labels = _name_benchmarks(questions, groups)
+    return ContaminationSearch(questions, documents, parts, labels, shingling, options.rule, options.gaps, require, result,
                                of_fields, contaminated, spans, holders, options.threads)
 
 

@@ -419,6 +419,7 @@ class DedupFindings:
             "verdict": recipe_data(result.recipe),
             "estimated": run.estimated,
             "expected_spurious": result.expected_spurious,
+            "missed_by_estimate": result.missed_by_estimate,
             "filter": describe_filter(result),
             "complete_filter": cost_of_completeness(result),
             "common": plain(result.common),

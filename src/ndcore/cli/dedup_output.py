@@ -24,7 +24,7 @@ from ndcore.files.table_files import BATCH, Blocks, Column, Table
 from ndcore.files.verdicts import NamedVerdicts
 from ndcore.human import counted, human_bytes, printable
 from ndcore.pairs.common_shingles import COMMON_CLASSES
-from ndcore.report.dedup import from_near_duplicates
+from ndcore.report.dedup import explain_estimates, explain_misses, from_near_duplicates
 from ndcore.report.model import ROWS, ReportTable
 from ndcore.report.page import render
 
@@ -81,7 +81,8 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
         yield _tell_below(steps, parameters["inputs"])
     if data["estimated"]:
         yield ("Where a text was not at hand, pairs were judged by sketches alone; "
-               f"{data['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide.")
+               f"{data['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide. "
+               f"{explain_estimates(data['missed_by_estimate'])}")
     if example := findings.example():
         yield example
 
@@ -211,7 +212,7 @@ def promise(data: dict[str, Any]) -> str:
         choice = data["filter"]["choice"]
         why = "" if choice is None else f" It was chosen because {FilterChoice(**choice)}."
         return f"No pair at or above the threshold is missed: the filter is complete.{why}"
-    sentence = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
+    sentence = explain_misses(miss, data["estimated"])
     if complete is None:
         return sentence
     looked_up, size = complete["looked_up_of_100"], human_bytes(complete["shingle_bytes"])

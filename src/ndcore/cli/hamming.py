@@ -475,10 +475,10 @@ def run_plan(options: HammingPlanOptions) -> int:
     """Run ``ndcore hamming plan``."""
     chosen: TablePlan | SubstringPlan
     check_search(options.max_distance, options.bits or BITS)
-    asked = [name for name in ("min_prefix", "tables", "splits", "memory") if getattr(options, name) is not None]
+    given = [name for name in ("min_prefix", "tables", "splits", "memory") if getattr(options, name) is not None]
     if options.bits in WIDE:
-        if asked:
-            raise UsageError(f"{option_of(asked[0])} is for permuted tables; {options.bits} bits are searched by substrings")
+        if given:
+            raise UsageError(f"{option_of(given[0])} is for permuted tables; {options.bits} bits are searched by substrings")
         plans = list_plans(options.bits, options.max_distance, round(2**options.log2_count))
         chosen = min(plans, key=lambda plan: plan.nanoseconds)
     else:

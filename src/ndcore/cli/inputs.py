@@ -238,8 +238,8 @@ def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: An
             raise UsageError(f"{what} were made with {option_of(name)} {there}, not {value}; leave the option out")
     shingling = Shingling.from_recipe(Recipe(parameters))
     if options.stop_words is not None:
-        asked = make_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
-        if asked.stop_words != shingling.stop_words:
+        wanted = make_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
+        if wanted.stop_words != shingling.stop_words:
             raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
     return shingling, {name: recipe[name] for name in numbers if name in recipe}
 

@@ -103,10 +103,10 @@ class NamedDocuments:
         first = 0
         for documents in self._collections:
             own = np.flatnonzero((positions >= first) & (positions < first + len(documents.ids)))
-            found = [documents.ids.take(positions[own] - first), *documents.places(positions[own] - first)]
+            taken = [documents.ids.take(positions[own] - first), *documents.places(positions[own] - first)]
             if len(own) == len(positions):
-                return found[: len(columns)]
-            for column, values in zip(columns, found, strict=False):
+                return taken[: len(columns)]
+            for column, values in zip(columns, taken, strict=False):
                 for at, value in zip(own.tolist(), values, strict=True):
                     column[at] = value
             first += len(documents.ids)

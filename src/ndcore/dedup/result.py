@@ -31,7 +31,9 @@ from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
+from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious
+from ndcore.text.resemblance import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +184,20 @@ class NearDuplicates(Assignments):
         between = whole - within_new - within_old
         texts_of_new, texts_of_old = (corpus is not None for corpus in self.sources.corpora)
         return (0.0 if texts_of_new else within_new) + (0.0 if texts_of_new and texts_of_old else between)
+
+    @property
+    def missed_by_estimate(self) -> float:
+        """Probability that signatures estimate a pair exactly at the threshold below it; 0.0 if texts decide.
+
+        It adds to ``filter.miss`` where a text cannot be read, and some pairs a little below the threshold count as well.
+        For n independent minima, which method="fast" only approximates, it is P(Binomial(n, threshold) / n < threshold).
+        (Broder 2000, §3.)
+        """
+        if not self.expected_spurious:  # no pair is decided by signatures
+            return 0.0
+        minima = self.sources.sketcher.num_perm
+        enough = next(equal for equal in range(minima + 1) if ratio(equal, minima) >= self.threshold)
+        return lower_tail(enough - 1, minima, self.threshold)
 
     @property
     def pairs_below(self) -> list[PairsBelow] | None:

@@ -174,9 +174,9 @@ class ArchiveFolder:
         self._begin_file()
         kind, block = ("response", response.head + response.payload) if known is None else ("revisit", response.head)
         ident, record = self._make(kind, block, fields)
-        asked = {"WARC-Target-URI": response.url, "WARC-Date": date, "WARC-Concurrent-To": ident,
-                 "Content-Type": _HTTP % "request"}
-        request = self._make("request", response.request, asked)[1]
+        request_fields = {"WARC-Target-URI": response.url, "WARC-Date": date, "WARC-Concurrent-To": ident,
+                          "Content-Type": _HTTP % "request"}
+        request = self._make("request", response.request, request_fields)[1]
         offset = self._append(record + request)
         mime = response.media or "unk" if known is None else "warc/revisit"
         line = {"url": response.url, "mime": mime, "status": str(response.status), "digest": digest,

@@ -134,16 +134,16 @@ class HtmlWorkers:
         worker = self._idle.get()
         try:
             while tries:
-                asked, again = tries.pop()
+                attempted, again = tries.pop()
                 worker = worker or self._start(path)
                 try:
-                    answers += worker.ask(asked)
+                    answers += worker.ask(attempted)
                 except ProcessEnded as ended:
                     worker = None
                     if again:
                         answers.append(RecordError(_explain(ended)))
                     else:
-                        tries += [([page], True) for page in reversed(asked)]
+                        tries += [([page], True) for page in reversed(attempted)]
         finally:
             self._idle.put(worker)
         return answers

@@ -100,10 +100,10 @@ def _find_values(whole: str, at: int) -> dict[str, tuple[int, int]]:
 
 def _skip_mark(pattern: re.Pattern[str], whole: str, at: int) -> tuple[str, int]:
     """Return a mark, and the position after the mark and the blanks around it. Raises ValueError if the mark is missing."""
-    found = pattern.match(whole, at)
-    if found is None:
+    match = pattern.match(whole, at)
+    if match is None:
         raise ValueError(f"no {':' if pattern is _COLON else ','!r} at character {_skip_blanks(whole, at)}")
-    return found[1], found.end()
+    return match[1], match.end()
 
 
 def _skip_blanks(whole: str, at: int) -> int:

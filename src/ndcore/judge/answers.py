@@ -179,15 +179,15 @@ def read_labels(path: AnyPath, positions: Mapping[str, Sequence[int]]) -> Iterat
                 continue
             if label not in meanings:
                 raise ValueError(f"{where}: the label is {row[2]!r:.80}; it is same or different, or 1 or 0")
-            found = []
+            pair = []
             for name in row[:2]:
                 if len(positions.get(name, ())) != 1:
                     known = "several documents have" if name in positions else "no document has"
                     raise ValueError(f"{where}: {known} the id {name!r:.80}")
-                found.append(positions[name][0])
-            if found[0] == found[1]:
+                pair.append(positions[name][0])
+            if pair[0] == pair[1]:
                 raise ValueError(f"{where} compares {row[0]!r:.80} with itself")
-            yield min(found), max(found), meanings[label]
+            yield min(pair), max(pair), meanings[label]
 
 
 def _read_rows(path: AnyPath, file: TextIO) -> Iterator[list[str]]:

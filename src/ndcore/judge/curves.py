@@ -53,8 +53,8 @@ def _grid() -> _Grid:
 def bins_of(scores: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Return the bin of each score."""
     exact = np.asarray(scores, np.float64) + 1e-7  # a threshold as float32 may be smaller
-    found: NDArray[np.uint8] = np.searchsorted(THRESHOLDS, exact, "right").astype(np.uint8)
-    return found
+    levels: NDArray[np.uint8] = np.searchsorted(THRESHOLDS, exact, "right").astype(np.uint8)
+    return levels
 
 
 def _from(values: Floats) -> Floats:

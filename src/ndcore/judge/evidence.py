@@ -34,7 +34,7 @@ class SessionEvidence:
 
 def evidence_json(session: SessionEvidence) -> dict[str, Any]:
     """Collect all inputs of the estimates as values of JSON."""
-    pool, found = session.pool, session.findings
+    pool, findings = session.pool, session.findings
     draws = [{
         "number": draw.number, "person": draw.person, "a": plain(session.name_of(draw.pair[0])),
         "b": plain(session.name_of(draw.pair[1])), "probability": draw.probability, "shared": draw.shared,
@@ -45,23 +45,23 @@ def evidence_json(session: SessionEvidence) -> dict[str, Any]:
         "pool": {"pairs": len(pool), "size": pool.size, "complete": pool.complete, "documents": pool.documents,
                  "distinct": pool.distinct, "floor": pool.floor, "identity": pool.identity,
                  "measures": [str(measure) for measure in session.pool.measures]},
-        "draws": draws, "findings": plain(found), "agreement": plain(session.agreement),
+        "draws": draws, "findings": plain(findings), "agreement": plain(session.agreement),
     }
 
 
 def evidence_page(session: SessionEvidence) -> str:
     """Render the evidence as an HTML page that loads nothing."""
-    pool, found = session.pool, session.findings
+    pool, findings = session.pool, session.findings
     pairs = counted(len(pool), "pair") if pool.complete else f"{len(pool):,} pairs, which stand for about {pool.size:,.0f}"
     rows = [
         ("documents", f"{pool.documents:,}, {pool.distinct:,} of them distinct"),
         ("pool", f"{pairs} with a resemblance of {pool.floor:g} or more under one of the measures, copies left out"),
         ("identity of the pool", pool.identity), ("seed", str(session.seed)), ("ndcore", __version__),
     ]
-    body = f"<header><h1>Judged pairs</h1><p>{show_text(str(found)).replace(chr(10), '<br>')}</p></header><main>"
+    body = f"<header><h1>Judged pairs</h1><p>{show_text(str(findings)).replace(chr(10), '<br>')}</p></header><main>"
     body += show_section("pool", "The pool", show_making(rows))
-    body += show_section("curve", "Precision, recall and F1 by threshold", curve_chart(found))
-    body += show_section("measures", "The measures", measure_table(found))
+    body += show_section("curve", "Precision, recall and F1 by threshold", curve_chart(findings))
+    body += show_section("measures", "The measures", measure_table(findings))
     agreed = "".join(f"<tr><td>{show_text(each.first or 'no name')}</td><td>{show_text(each.second or 'no name')}</td>"
                      f'<td class="number">{each.pairs}</td><td class="number">{three_decimals(each.kappa)}</td></tr>'
                      for each in session.agreement)

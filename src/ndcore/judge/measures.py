@@ -97,16 +97,16 @@ class Measure:
 
     def options(self, threshold: float) -> dict[str, Any]:
         """Return this measure with a threshold as options of `near_duplicates`; defaults are left out."""
-        found: dict[str, Any] = {"threshold": threshold}
+        options: dict[str, Any] = {"threshold": threshold}
         if self.shingling != Shingling():
-            found["shingling"] = self.shingling
+            options["shingling"] = self.shingling
         if self.drop != "resembling":
-            found["drop"] = self.drop
+            options["drop"] = self.drop
         if self.must_agree:
-            found["must_agree"] = self.must_agree
+            options["must_agree"] = self.must_agree
         if self.drop_common is not None:
-            found["drop_common"] = self.drop_common
-        return found
+            options["drop_common"] = self.drop_common
+        return options
 
     def __str__(self) -> str:
         score = "containment" if self.drop == "contained" else "resemblance"

@@ -108,7 +108,7 @@ def gather(
     """
     bases = dict.fromkeys(measure.base for measure in measures)
     rng, thinned = np.random.default_rng([seed, 0x9001]), _Thinned(most)
-    found: dict[Any, _Base] = {}
+    searched: dict[Any, _Base] = {}
     first: tuple[Documents, Leaders] | None = None
     for base in bases:
         shingling, common = base
@@ -130,12 +130,12 @@ def gather(
         for a, b in search.pairs():
             near = sets.resemblance(a, b) >= floor
             thinned.add(a[near] * documents.n + b[near])
-        found[base] = _Base(sets, active, _RunPairs.of(search.runs, documents.n))
+        searched[base] = _Base(sets, active, _RunPairs.of(search.runs, documents.n))
     assert first is not None
     n = documents.n
     keys = thinned.keys()
     weights = np.full(len(keys), 1 / thinned.rate)
-    more, heavier = _draw_from_runs(list(found.values()), keys, thinned, n, floor, rng)
+    more, heavier = _draw_from_runs(list(searched.values()), keys, thinned, n, floor, rng)
     keys, weights = np.concatenate([keys, more]), np.concatenate([weights, heavier])
     order = np.argsort(keys)
     keys, weights = keys[order], weights[order]
@@ -143,7 +143,7 @@ def gather(
     agreements = {names: _codes(Agreement.of(names), documents, a, b) for names in {m.must_agree for m in measures} if names}
     scores = np.zeros((len(measures), len(keys)), np.float32)
     for row, measure in zip(scores, measures, strict=True):
-        row[:] = found[measure.base].scores(a, b, measure.drop == "contained")
+        row[:] = searched[measure.base].scores(a, b, measure.drop == "contained")
         if measure.must_agree:
             codes = agreements[measure.must_agree]
             row[codes[a] != codes[b]] = 0
@@ -176,9 +176,9 @@ class _Thinned:
 
     def add(self, keys: Ints) -> None:
         """Add the keys that stay."""
-        kept = keys[self.stays(keys)]
-        self._keys.append(kept)
-        self._rows += len(kept)
+        staying = keys[self.stays(keys)]
+        self._keys.append(staying)
+        self._rows += len(staying)
         if self._rows > 2 * self.most:
             self._settle()
 

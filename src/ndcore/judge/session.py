@@ -331,11 +331,11 @@ class Session:
         for draw in self._log.state.draws:
             if draw.shared and draw.label in ("same", "different"):
                 given.setdefault(draw.person, {})[draw.pair] = draw.label == "same"
-        found = []
+        agreements = []
         for (first, one), (second, two) in itertools.combinations(sorted(given.items()), 2):
             both = sorted(one.keys() & two.keys())
-            found.append(Agreed(first, second, len(both), kappa([one[p] for p in both], [two[p] for p in both])))
-        return tuple(found)
+            agreements.append(Agreed(first, second, len(both), kappa([one[p] for p in both], [two[p] for p in both])))
+        return tuple(agreements)
 
     # ---- results
 
@@ -344,10 +344,10 @@ class Session:
 
         Raises ValueError if there are too few answers.
         """
-        found = self.findings()
-        if not found.ready:
-            raise ValueError(f"there are {found.answers} answers, too few to recommend settings")
-        return found.measure.options(found.threshold)
+        findings = self.findings()
+        if not findings.ready:
+            raise ValueError(f"there are {findings.answers} answers, too few to recommend settings")
+        return findings.measure.options(findings.threshold)
 
     def evidence(self) -> SessionEvidence:
         """Return the evidence: the pool, every draw with its probability and answer, the findings."""
@@ -357,13 +357,13 @@ class Session:
         """Write the evidence, and the settings if there are enough answers, into the directory; return the paths."""
         if self.directory is None:
             raise ValueError("the session has no directory; give it one: Session(texts, directory=…)")
-        found = self.findings()
+        findings = self.findings()
         evidence = self.evidence()
         files = {f"{EVIDENCE}.json": to_json(evidence_json(evidence)),
                  f"{EVIDENCE}.html": evidence_page(evidence).encode("utf-8", "replace")}
-        if found.ready:
-            notes = {"answers": found.answers, "f1": round(found.f1.value, 3), "f1_low": round(found.f1.low, 3),
-                     "f1_high": round(found.f1.high, 3), "pool": self.pool.identity}
+        if findings.ready:
+            notes = {"answers": findings.answers, "f1": round(findings.f1.value, 3), "f1_low": round(findings.f1.low, 3),
+                     "f1_high": round(findings.f1.high, 3), "pool": self.pool.identity}
             files[SETTINGS] = write_settings(self.settings(), notes).encode()
         for name, content in files.items():
             with replacing(self.directory / name, durable=False) as file:

@@ -370,9 +370,9 @@ def _reassign(
     near = _list_joinable(accepted, len(order), threshold)
     labels = list(heads)
     for i, head in enumerate(heads):
-        kept = [k for k in near[i] if k >= n or heads[k] == k]
-        if head != i and kept:
-            labels[i] = min(kept, key=lambda k: (-near[i][k], rank[k]))
+        heads_near = [k for k in near[i] if k >= n or heads[k] == k]
+        if head != i and heads_near:
+            labels[i] = min(heads_near, key=lambda k: (-near[i][k], rank[k]))
     return labels
 
 
@@ -413,8 +413,8 @@ def _name_class(a: Read, b: Read, measured: float, scored: float, threshold: flo
 
 def _count_lost(reads: Sequence[Read], labels: Sequence[int]) -> list[int]:
     """Count the shingles of each document that no kept document has; documents of ``against`` are kept."""
-    kept = [i for i in range(len(reads)) if i >= len(labels) or labels[i] == i]
-    held = frozenset().union(*(reads[i].shingles for i in kept))
+    kept_readings = [i for i in range(len(reads)) if i >= len(labels) or labels[i] == i]
+    held = frozenset().union(*(reads[i].shingles for i in kept_readings))
     return [len(reads[i].shingles - held) for i in range(len(labels))]
 
 

@@ -114,8 +114,8 @@ def package_features(text: str) -> list[str]:
     >>> package_features("To be!")
     ['tobe']
     """
-    kept = "".join(re.findall(r"[\w\u4e00-\u9fcc]+", text.lower()))
-    return [kept[i : i + 4] for i in range(max(1, len(kept) - 3))]
+    letters = "".join(re.findall(r"[\w\u4e00-\u9fcc]+", text.lower()))
+    return [letters[i : i + 4] for i in range(max(1, len(letters) - 3))]
 
 
 def package_simhash(hashes: Sequence[int], weights: Sequence[float] | None = None) -> int:
@@ -149,20 +149,20 @@ def scanoss_fingerprints(source: bytes) -> list[tuple[int, int]]:
     selected if it differs from the one selected last. Its fingerprint is CRC-32C of its 4 bytes, the lowest first, and its
     line is where the window ends. Without 64 grams there is none.
     """
-    kept: list[int] = []
+    letters: list[int] = []
     lines: list[int] = []
     line = 1
     for byte in source:
         line += byte == 0x0A
         if bytes([byte]).isalnum():
-            kept.append(bytes([byte]).lower()[0])
+            letters.append(bytes([byte]).lower()[0])
             lines.append(line)
-    grams = [crc32c(bytes(kept[i : i + GRAM])) for i in range(len(kept) - GRAM + 1)]
-    found: list[tuple[int, int]] = []
+    grams = [crc32c(bytes(letters[i : i + GRAM])) for i in range(len(letters) - GRAM + 1)]
+    fingerprints: list[tuple[int, int]] = []
     last = -1
     for end in range(WINDOW, len(grams) + 1):
         least = min(grams[end - WINDOW : end])
         if least != last:
-            found.append((lines[end + GRAM - 2], crc32c(least.to_bytes(4, "little"))))
+            fingerprints.append((lines[end + GRAM - 2], crc32c(least.to_bytes(4, "little"))))
         last = least
-    return found
+    return fingerprints

@@ -152,13 +152,27 @@ def _count_parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: i
     return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each not in RARE)
 
 
+def explain_misses(miss: float, estimated: bool) -> str:
+    """Say which pairs the filter loses; estimates lose more of them."""
+    subject = "The filter misses a pair" if estimated else "A pair"
+    missed = "" if estimated else " is missed"
+    return f"{subject} exactly at the threshold{missed} with probability {miss:.2g}, a closer one less often."
+
+
+def explain_estimates(missed: float) -> str:
+    """Say what estimates do to pairs near the threshold, and how to have exact verdicts."""
+    return (f"By these estimates about {100 * missed:.0f} of 100 pairs exactly at the threshold stay, and some below it go: "
+            "for exact verdicts give the texts, or keep a store.")
+
+
 def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
     """List what a reader should know before trusting the figures."""
     miss, given = result.filter.miss, []
     if not all(has_text[: 1 + (len(result.sources) > len(result))]):
         given.append(
             "Texts that were given as saved sketches are not at hand: their resemblances are estimates, and nothing of "
-            f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide."
+            f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide. "
+            f"{explain_estimates(result.missed_by_estimate)}"
         )
     without = int(np.count_nonzero(~result.valid))
     if without:
@@ -167,7 +181,7 @@ def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
         number, share = counted(result.common_shingles, "shingle is", "shingles are"), 100 * result.rules.drop_common
         given.append(f"{number} in more than {share:g}% of the documents, and not compared. A {_score_name(result.rules)} "
                      "leaves them out; a resemblance does not.")
-    missed = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
+    missed = explain_misses(miss, result.missed_by_estimate > 0)
     return [missed if miss else "No pair at or above the threshold is missed: the filter is complete.", *given]
 
 

@@ -250,17 +250,17 @@ def read_excerpts(
     visits = visits or {}
 
     def excerpts(positions: Ints) -> dict[int, Excerpt]:
-        asked, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
-        wanted[[*asked, *visits]] = True
-        kept: dict[int, Excerpt] = {}
+        listed, wanted = set(positions.tolist()), np.zeros(total, np.bool_)
+        wanted[[*listed, *visits]] = True
+        excerpts: dict[int, Excerpt] = {}
         if wanted.any():
             for where, texts in indexed_texts(corpora, starts, wanted):
                 for position, text in zip(where.tolist(), texts, strict=True):
-                    if position in asked:
-                        kept[position] = Excerpt(truncate(text, EXCERPT), len(text))
+                    if position in listed:
+                        excerpts[position] = Excerpt(truncate(text, EXCERPT), len(text))
                     if position in visits:
                         visits[position](text)
-        return kept
+        return excerpts
 
     return excerpts
 

@@ -307,7 +307,7 @@ def parse_message(metadata: bytes) -> ArrowMessage:
 
 def read_schema(message: ArrowMessage) -> list[RequestColumn]:
     """Read the columns of a request, in the order of its schema. Raises Refused unless `COLUMNS` accepts them."""
-    flat, found = message.metadata, dict[str, RequestColumn]()
+    flat, columns = message.metadata, dict[str, RequestColumn]()
     if message.kind != _SCHEMA or not message.header:
         raise Refused(400, "it is not a schema; a stream of Arrow begins with its schema")
     try:
@@ -315,21 +315,21 @@ def read_schema(message: ArrowMessage) -> list[RequestColumn]:
             raise Refused(415, "its numbers are big-endian; send them little-endian")
         for field in flat.tables(message.header, 1):
             name = flat.text(field, 0).decode("utf-8", "backslashreplace")
-            if name not in COLUMNS or name in found:
-                what = "is given twice" if name in found else "is not known"
+            if name not in COLUMNS or name in columns:
+                what = "is given twice" if name in columns else "is not known"
                 raise Refused(400, f"the column {name!r:.80} {what}; accepted: {', '.join(COLUMNS)}")
             if flat.field(field, 4):
                 raise Refused(415, f"the column {name} is a dictionary; {_PLAIN}")
             kind = _read_type(flat, field)
             if kind not in COLUMNS[name]:
                 raise Refused(400, f"the column {name} is of type {kind}; accepted: {', '.join(COLUMNS[name])}")
-            found[name] = RequestColumn(name, kind)
+            columns[name] = RequestColumn(name, kind)
     except struct.error as error:
         raise _damaged(error) from None
     for name in REQUIRED:
-        if name not in found:
+        if name not in columns:
             raise Refused(400, f"the column {name} is missing; accepted are the types {', '.join(COLUMNS[name])}")
-    return list(found.values())
+    return list(columns.values())
 
 
 def _read_type(flat: Flatbuffer, field: int) -> str:

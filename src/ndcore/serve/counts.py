@@ -36,11 +36,11 @@ class Buckets:
     def cumulated(self) -> tuple[list[tuple[float, int]], float]:
         """Return each bound, infinity last, with the number of values up to it; and the sum of all values."""
         counts, total = list(self._counts), self._sum
-        found, up_to = [], 0
+        cumulated, up_to = [], 0
         for bound, count in zip((*self._bounds, float("inf")), counts, strict=True):
             up_to += count
-            found.append((bound, up_to))
-        return found, total
+            cumulated.append((bound, up_to))
+        return cumulated, total
 
 
 class ServerCounts:

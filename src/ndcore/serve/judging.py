@@ -209,9 +209,9 @@ def judging_page(session: Judging, person: str) -> str:
             f'<input type="text" name="note" maxlength="10000" autocomplete="off" data-key="n"></label></form>{undo}'
             + _pair(question)
         )
-    found: Judged = session.findings()
-    main += show_section("findings", "What the answers say", f"<p>{show_text(str(found)).replace(chr(10), '<br>')}</p>"
-                    f"{curve_chart(found)}{measure_table(found)}")
+    findings: Judged = session.findings()
+    main += show_section("findings", "What the answers say", f"<p>{show_text(str(findings)).replace(chr(10), '<br>')}</p>"
+                    f"{curve_chart(findings)}{measure_table(findings)}")
     main += ('<form class="card" action="/" method="get"><label class="field"><span>Who judges</span><input type="text" '
              f'name="person" maxlength="100" value="{html.escape(person)}"></label><button>Change</button></form>')
     body = f"<header><h1>Are these two the same?</h1></header><main>{main}</main>"
@@ -223,10 +223,10 @@ def _pair(question: Any) -> str:
     names = str(question.id_a), str(question.id_b)
 
     def marked(limit: int) -> str:
-        found = compare(question.text_a, question.text_b, names, Shingling(width=3), 1.0, limit)
-        notes = "; ".join(f"{show_name(each.name)}: {each.note}" for each in (found.a, found.b) if each.note)
+        comparison = compare(question.text_a, question.text_b, names, Shingling(width=3), 1.0, limit)
+        notes = "; ".join(f"{show_name(each.name)}: {each.note}" for each in (comparison.a, comparison.b) if each.note)
         note = f'<p class="cut-note">{notes}</p>' if notes else ""
-        return (f"{note}{show_side_by_side(found.a.shown, found.b.shown, found.passages, names)}"
-                f'<p class="faint legend-line">{LEGEND}</p>{draw_overview(found.passages)}')
+        return (f"{note}{show_side_by_side(comparison.a.shown, comparison.b.shown, comparison.passages, names)}"
+                f'<p class="faint legend-line">{LEGEND}</p>{draw_overview(comparison.passages)}')
 
     return fit(marked, SHOWN, PAGE_BYTES)

@@ -87,9 +87,9 @@ class Metrics:
                    series: Iterable[tuple[tuple[str, ...], Buckets]]) -> Any:
         family = self._families.HistogramMetricFamily(name, about, labels=labels)
         for values, buckets in series:
-            found, total = buckets.cumulated()
+            cumulated, total = buckets.cumulated()
             family.add_metric(values, [("+Inf" if bound == float("inf") else str(float(bound)), count)
-                                       for bound, count in found], total)
+                                       for bound, count in cumulated], total)
         return family
 
     def _describe_store(self) -> dict[str, Any] | None:

@@ -192,8 +192,8 @@ class ShardMember:
         names = joining, self.map.shards.keys() - {joining}
         if self._joining is None or self._joining[0] != names:
             self._joining = names, JoiningHosts(self._store, partial(self.map.outweighs, joining))
-        found = self._joining[1].find()
-        return [host for host in found if host not in self.map.placed and self.map.owner(host) == self.name]
+        hosts = self._joining[1].find()
+        return [host for host in hosts if host not in self.map.placed and self.map.owner(host) == self.name]
 
     @contextmanager
     def step(self, version: str | None, host: str, role: str, step: str) -> Iterator[HostPages]:

@@ -84,6 +84,6 @@ def field_contamination(
     search = open_search(parts.texts, corpus, min_tokens, gaps, min_rarity, fold, shingling, threads)
     grams, offsets = search.whole.grams, search.whole.offsets
     pairs = None if near is None else NearFields(grams, offsets, parts.item, parts.field, near)
-    found = look_for(search, threads, progress, None if pairs is None else pairs.take)
-    result = Contamination.of(*found, min_tokens, min_rarity, search.whole)
+    hits = look_for(search, threads, progress, None if pairs is None else pairs.take)
+    result = Contamination.of(*hits, min_tokens, min_rarity, search.whole)
     return FieldContamination.of(names, parts, result, near, None if pairs is None else pairs.places())

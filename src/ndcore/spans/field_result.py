@@ -58,8 +58,8 @@ class FieldContamination(Frozen):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was found of each field."""
-        found, covered, tokens = self.found().sum(0).tolist(), self.covered.sum(0).tolist(), self.tokens.sum(0).tolist()
-        rows = zip(self.fields, found, covered, tokens, strict=True)
+        items, covered, tokens = self.found().sum(0).tolist(), self.covered.sum(0).tolist(), self.tokens.sum(0).tolist()
+        rows = zip(self.fields, items, covered, tokens, strict=True)
         return show_result(repr(self), NotebookTable("Fields", ("field", "items found", "tokens covered", "of"), rows))
 
     def total(self, values: Any) -> Ints:
@@ -138,11 +138,11 @@ class FieldContamination(Frozen):
         ValueError
             A required field is not one of `fields`, or the rule does not fit.
         """
-        wanted, found = self._number(require), self.found(rule)
+        wanted, matched = self._number(require), self.found(rule)
         if not wanted:
-            return np.asarray(found.any(1))
+            return np.asarray(matched.any(1))
         near = self.near
-        return np.asarray((found if near is None else found & near)[:, wanted].all(1))
+        return np.asarray((matched if near is None else matched & near)[:, wanted].all(1))
 
     def explain(self, item: int, rule: RuleName = "any", require: Sequence[str] = ()) -> str:
         """Say in words why an item is contaminated, or why not.

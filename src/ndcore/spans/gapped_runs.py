@@ -63,8 +63,8 @@ def estimate_missed(min_tokens: int, changed: float) -> float:
     With r = 1 − `changed`, an unchanged token is in a run of n or more unchanged ones with probability
     r^(n − 1) · (n · changed + r): the sum over lengths L ≥ n of L · r^L · changed², divided by r. O(1).
     """
-    n, kept = seed_length(min_tokens), 1 - changed
-    return 1 - float(kept ** (n - 1) * (n * changed + kept))
+    n, unchanged = seed_length(min_tokens), 1 - changed
+    return 1 - float(unchanged ** (n - 1) * (n * changed + unchanged))
 
 
 class GappedRuns:
@@ -110,15 +110,15 @@ class GappedRuns:
         rows = np.repeat(np.arange(len(hits.holders)), hits.counts)
         apart = int(hits.positions.max()) + self.seed + self._gaps + 2
         at = rows * apart + hits.positions  # as if all documents were one text, with wide gaps between
-        found: list[tuple[Ints, Ints, Ints]] = []
+        seed_pairs: list[tuple[Ints, Ints, Ints]] = []
         for gap in range(self._gaps + 1):
             others = np.minimum(np.searchsorted(at, at + self.seed + gap), len(at) - 1)
             first = np.flatnonzero(at[others] == at + self.seed + gap)
             keys = _make_keys(hits.numbers[first], hits.numbers[others[first]])
             pairs = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
             same = self._keys[pairs] == keys
-            found.append((pairs[same], first[same], np.full(int(same.sum()), gap)))
-        pair, first, gaps = (np.concatenate(column) for column in zip(*found, strict=True))
+            seed_pairs.append((pairs[same], first[same], np.full(int(same.sum()), gap)))
+        pair, first, gaps = (np.concatenate(column) for column in zip(*seed_pairs, strict=True))
         if len(pair):
             self._note(hits, rows, pair, first, gaps)
 
@@ -147,8 +147,8 @@ class GappedRuns:
         """List all seeds in runs that occur, ascending: their items, and their positions in them."""
         begins = [NOWHERE]
         for gap in range(self._gaps + 1):
-            found, _ = self._find(gap)
-            begins += [found, found + self.seed + gap]
+            first_seeds, _ = self._find(gap)
+            begins += [first_seeds, first_seeds + self.seed + gap]
         every = np.unique(np.concatenate(begins))
         items = find_items(self.offsets, every)
         return items, every - self.offsets[items]
@@ -175,8 +175,8 @@ class GappedRuns:
         """Find the pairs of items with this gap that occur: where they begin, and their numbers."""
         begins, keys = self._pairs(gap)
         pairs = np.searchsorted(self._keys, keys)
-        found = self._document[pairs] > 0
-        return begins[found], pairs[found]
+        near_enough = self._document[pairs] > 0
+        return begins[near_enough], pairs[near_enough]
 
 
 NOWHERE = np.zeros(0, np.int64)

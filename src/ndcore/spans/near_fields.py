@@ -163,8 +163,8 @@ class NearFields:
         block, number = begin[hits][order] // (self._near + 1), numbers[hits][order]
         change = (np.diff(block) != 0) | (np.diff(number) != 0)
         edge = np.append(True, change) | np.append(change, True)
-        kept: Ints = np.sort(hits[order[edge]]) if len(hits) else hits
-        return kept
+        ends: Ints = np.sort(hits[order[edge]]) if len(hits) else hits
+        return ends
 
     def _decide(self, documents: Ints, positions: Ints, numbers: Ints, one: Ints, two: Ints) -> None:
         """Find the items that have both windows of pairs of hits."""
@@ -176,25 +176,25 @@ class NearFields:
             costly = pairs[sizes >= COSTLY]
             if len(costly):
                 keys = (numbers[one[costly]] << 31) | numbers[two[costly]]
-                kept = self._seen if len(self._seen) + len(keys) <= REMEMBERED else self._seen[:0]
-                self._seen = np.union1d(kept, keys)
+                remembered = self._seen if len(self._seen) + len(keys) <= REMEMBERED else self._seen[:0]
+                self._seen = np.union1d(remembered, keys)
 
     def _decide_some(
         self, documents: Ints, positions: Ints, numbers: Ints, one: Ints, two: Ints, of_first: bool
     ) -> None:
         """Record the items that have both windows of pairs of hits, testing the holders of one of the windows."""
-        found: list[tuple[Ints, Ints]] = []
+        matches: list[tuple[Ints, Ints]] = []
         if of_first:
             items, which = self._firsts.expand(numbers[one])
             for field in range(1, self._fields):
                 slots = items * self._fields + field
                 have = self._others.have(numbers[two[which]], slots)
-                found.append((slots[have], which[have]))
+                matches.append((slots[have], which[have]))
         else:
             slots, which = self._others.expand(numbers[two])
             have = self._firsts.have(numbers[one[which]], slots // self._fields)
-            found.append((slots[have], which[have]))
-        for slots, which in found:
+            matches.append((slots[have], which[have]))
+        for slots, which in matches:
             self._note(documents, positions, slots, one[which], two[which])
 
     def _decide_by_items(

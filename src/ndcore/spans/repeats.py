@@ -136,8 +136,8 @@ def repeats(
     def lay_out(sizes: Ints) -> Layout:
         n, others = reading.counts[0], reading.counts[1]
         exempt.append(len(sizes) - n - others)
-        kept = KeepOrder.of(keep, n, others, sizes[:n])
-        order = np.concatenate([np.arange(n + others, len(sizes)), kept.order])
+        keep_order = KeepOrder.of(keep, n, others, sizes[:n])
+        order = np.concatenate([np.arange(n + others, len(sizes)), keep_order.order])
         codes = number_labels("by", by, n)
         labels = np.zeros(len(sizes), np.uint64) if codes is None else codes.astype(np.uint64)
         return Layout.of(sizes, order, labels, exempt[0])

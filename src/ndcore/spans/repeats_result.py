@@ -173,8 +173,8 @@ class Repeats:
         change = np.zeros(self.total + 1, np.int64)
         np.add.at(change, bases[documents] + firsts, 1)
         np.add.at(change, bases[documents] + lasts, -1)
-        kept = np.cumsum(change[:-1]) == 0
-        return kept, np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[bases]
+        uncut = np.cumsum(change[:-1]) == 0
+        return uncut, np.concatenate([np.zeros(1, np.int64), np.cumsum(uncut)])[bases]
 
     def pieces(self, copies: Copies = "one") -> Iterator[list[Text]]:
         """Yield for each text, in order, the pieces between the cuts, none of them empty.
@@ -209,8 +209,8 @@ class Repeats:
             ranges = self.cuts(copies)
             scores = np.ones(len(ranges[0]), np.int64)
         bounds = np.searchsorted(ranges[0], np.arange(len(self.sizes) + 1))
-        found = find_corpus_spans(*self._texts(), ranges, self._threads)
-        return _list_spans(found, np.diff(bounds).tolist(), iter(scores.tolist()))
+        spans = find_corpus_spans(*self._texts(), ranges, self._threads)
+        return _list_spans(spans, np.diff(bounds).tolist(), iter(scores.tolist()))
 
     def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
         """Yield for each text whether it is a str, and its pieces."""

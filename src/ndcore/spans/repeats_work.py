@@ -299,16 +299,16 @@ class KeptWork(RepeatsWork):
             self._put(LAYOUT, now, {})
 
     def windows(self, layout: Layout, limit: int | None) -> tuple[WindowEntries, int]:
-        n, done, kept = len(layout.sizes), 0, []
+        n, done, entries = len(layout.sizes), 0, []
         for name in self._shelf.consecutive(WINDOWS):
-            kept.append(self._entries(name))
+            entries.append(self._entries(name))
             ends = self._get(name)[0].get("documents")
             if type(ends) is not int or not done < ends <= n:
                 raise self._corrupt(name, f"it ends before document {ends!r:.40} of {n}, after {done}")
-            done, places = ends, kept[-1][0]()[:, 1]
+            done, places = ends, entries[-1][0]()[:, 1]
             if len(places) and places.max() >= layout.bases[-1]:
                 raise self._corrupt(name, f"place {places.max()} is not among {layout.bases[-1]}")
-        return KeptEntries(64, kept, self._put_entries(WINDOWS)), done
+        return KeptEntries(64, entries, self._put_entries(WINDOWS)), done
 
     def runs(self, layout: Layout) -> UInts | None:
         if not self._shelf.has(RUNS):

@@ -38,7 +38,8 @@ REPAIR = ("open it with repair=True (ndcore store repair), which saves what can 
           "they are")
 RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"
 _DERIVED = re.compile(r"derived-[0-9]+")
-ADVICE = "open it with read_only=True, or write through its socket"  # if another process writes
+ADVICE = ("one process writes a store: wait until it has ended, open the store with read_only=True, or write "
+          "through ndcore serve --write or a socket (Store.listen)")
 
 
 class OwnLock:
@@ -177,8 +178,8 @@ class Directory:
 
     def _list_kept_logs(self) -> list[str]:
         """Return the names of the logs that a repair kept unchanged."""
-        kept = self.manifest.state.get("kept", [])
-        return [str(name) for name in kept] if isinstance(kept, list) else []
+        kept_names = self.manifest.state.get("kept", [])
+        return [str(name) for name in kept_names] if isinstance(kept_names, list) else []
 
     def _check_newer(self) -> None:
         """Raise CorruptFile if another log has pages that the state lacks: the description is older than that log.

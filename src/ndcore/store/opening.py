@@ -226,11 +226,11 @@ class Checkpoints:
             raise CorruptFile(f"{self.place / NAME}: a name of columns that is not accepted")
         columns = DocumentColumns.open(self.place, names, n)
         indexes = Indexes(*(self._open_index(name, end) for name in INDEXES))
-        live, kept = (Bitmap(np.array(arrays[name], np.uint8)) for name in ("live", "kept"))
-        if any(len(bitmap.bits) != n // 8 + 1 or (bitmap.numbers() >= n).any() for bitmap in (live, kept)):
+        live, representatives = (Bitmap(np.array(arrays[name], np.uint8)) for name in ("live", "kept"))
+        if any(len(bitmap.bits) != n // 8 + 1 or (bitmap.numbers() >= n).any() for bitmap in (live, representatives)):
             raise CorruptFile(f"{self.place / NAME}: its bitmaps are not of {n} documents")
         self.covered, self.names = end, names
-        state = State(self.settings, self.preparer, self.log, columns, live, kept, indexes)
+        state = State(self.settings, self.preparer, self.log, columns, live, representatives, indexes)
         if len(arrays["dictionary"]):
             state.evidence.codec.learn(arrays["dictionary"].tobytes())
         return state

@@ -305,10 +305,10 @@ def _exchange(call: Call, tries: int, server: str) -> Steps[Any]:
             lost_answer = f"the answer of {server} to {call.route} was lost ({reply})"
             raise ConnectionError(f"{lost_answer}; it may have been done") from None
         if not waits:
-            kept = ("; what was sent may be kept or not: send it again with the same idempotency key"
+            warning = ("; what was sent may be kept or not: send it again with the same idempotency key"
                     if call.route in ("decide", "decide-many") else "")
             tried = counted(tries, "try", "tries")
-            raise ConnectionError(f"{server} gave no answer to {call.route} in {tried}: {reply}{kept}")
+            raise ConnectionError(f"{server} gave no answer to {call.route} in {tried}: {reply}{warning}")
         yield max(wait, waits.pop(0))
 
 

@@ -288,11 +288,11 @@ class State(RecordReader):
             "last": np.zeros(n, np.int64) if positions is None else np.array(positions, np.int64), "date": added.dates,
             "label": numbers, "after": numbers, "before": numbers, "flags": added.flags & (VALID | LEADER | VARIANT) | LIVE,
         })
-        kept = numbers[labels == numbers]
+        representatives = numbers[labels == numbers]
         self.live.add_many(numbers)
-        self.kept.add_many(kept)
+        self.kept.add_many(representatives)
         self.count += n
-        self.clusters += len(kept)
+        self.clusters += len(representatives)
         for number, label in zip(numbers[labels != numbers].tolist(), labels[labels != numbers].tolist(), strict=True):
             self.columns.link(number, label)
         if self._indexes is not None:

@@ -254,12 +254,12 @@ class Index:
         -----
         Texts are sketched 256 at a time, without the GIL.
         """
-        coming, found = iter(texts), list[list[SimilarText]]()
+        coming, answers = iter(texts), list[list[SimilarText]]()
         if isinstance(texts, (str, bytes)):
             raise TypeError(f"texts is one {type(texts).__name__}; give a list of texts, or use query")
         while piece := list(islice(coming, AT_ONCE)):
-            found += self._find([check_text(text) for text in piece], limit)
-        return found
+            answers += self._find([check_text(text) for text in piece], limit)
+        return answers
 
     def _find(self, texts: Sequence[Text], limit: int | None) -> list[list[SimilarText]]:
         """Find the texts that resemble each of a few texts."""

@@ -32,11 +32,11 @@ def cluster_of(state: State, number: int) -> list[Key]:
 
 def heads(state: State, least: int = 1) -> list[int]:
     """List the representatives of `least` documents or more, ascending. O(n), without reading records."""
-    kept = state.kept.numbers()
+    representatives = state.kept.numbers()
     if least > 1:
         sizes = np.bincount(state.columns.column("label")[state.live.numbers()], minlength=state.columns.n)
-        kept = kept[sizes[kept] >= least]
-    return kept.tolist()  # type: ignore[no-any-return]
+        representatives = representatives[sizes[representatives] >= least]
+    return representatives.tolist()  # type: ignore[no-any-return]
 
 
 def leader_of(state: State, number: int) -> int:

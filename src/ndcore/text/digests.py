@@ -72,9 +72,9 @@ def repeated(hashes: UInts, among: Bools) -> Bools:
     order = hashes.argsort()
     hashes = hashes[order]
     follows = hashes[1:] == hashes[:-1]
-    found = np.zeros(len(among), np.bool_)
-    found[which[order[1:][follows]]] = found[which[order[:-1][follows]]] = True
-    return found
+    has_equal = np.zeros(len(among), np.bool_)
+    has_equal[which[order[1:][follows]]] = has_equal[which[order[:-1][follows]]] = True
+    return has_equal
 
 
 def read_digests(

@@ -106,10 +106,10 @@ class Folding:
         changing = np.zeros(len(points) + 1, np.int8)
         changing[begins] += 1
         changing[ends] -= 1
-        kept = np.flatnonzero(np.cumsum(changing[:-1], dtype=np.int8) == 0)
-        starts = np.concatenate([kept, np.repeat(begins, sizes)])
+        unchanged = np.flatnonzero(np.cumsum(changing[:-1], dtype=np.int8) == 0)
+        starts = np.concatenate([unchanged, np.repeat(begins, sizes)])
         order = np.argsort(starts, kind="stable")
-        ends = np.concatenate([kept + 1, np.repeat(ends, sizes)])[order]
+        ends = np.concatenate([unchanged + 1, np.repeat(ends, sizes)])[order]
         return FoldedText(self._fold(points), starts[order], ends)
 
     def _is_plain(self, text: Text) -> bool:
