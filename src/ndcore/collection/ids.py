@@ -89,7 +89,8 @@ class Names:
     def take(self, positions: Ints) -> list[Any]:
         """Return the ids of some documents, which exist."""
         if self._strings is None:
-            return (positions if self._numbers is None else self._numbers[positions]).tolist()
+            ids: list[Any] = (positions if self._numbers is None else self._numbers[positions]).tolist()
+            return ids
         try:
             return [self._strings.decode(encoded) for encoded in self._strings.bytes_of(positions)]
         except ValueError as error:
