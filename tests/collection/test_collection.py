@@ -57,6 +57,7 @@ def test_a_ranked_list_is_folded_by_the_clusters(tmp_path, texts, cluster):
     assert made.collapse(ids).labels == [cluster[0] for cluster in places]
     by_value = made.collapse(iter(ids), best=values)
     assert by_value.labels == [max(cluster, key=lambda j: (values[j], -j)) for cluster in places]
+    assert made.collapse(ids, best=np.array(values, np.float32)) == by_value
     assert made.collapse(ids, best="representative").labels == [
         next((j for j in cluster if ids[j] == heads[j]), cluster[0]) for cluster in places]
     assert by_value.clusters == heads and by_value.keys == ids

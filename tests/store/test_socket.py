@@ -115,7 +115,8 @@ def test_hostile_calls_end_in_errors_and_the_store_goes_on(store):
             ("remove", ["missing"]), ("expire", []), ("expire", ["x"]), ("cluster", [{"bytes": "?"}]),
             ("cluster", [{"bytes": "", "more": 1}]), ("history", [1 << 70]), ("text", [None]), ("commit", []),
             ("discard", []), ("collapse", [7]), ("collapse", [["a"], 5]), ("collapse", [["a"], "rank", "b"]),
-            ("collapse", [["a"], [None]]), ("collapse", [{"collapsed": [1]}]), ("peek", ["x", {"pickle": ""}]), ("clusters", ["two"]))),
+            ("collapse", [["a"], [None]]), ("collapse", [{"collapsed": [1]}]), ("peek", ["x", {"pickle": ""}]),
+            ("clusters", ["two"]))),
         {"call": "decide", "session": 7, "arguments": ["a", "x"]},
     ]
     with connected(store) as connection:

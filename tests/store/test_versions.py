@@ -130,6 +130,7 @@ def test_a_ranked_list_is_folded_by_clusters(tmp_path, evidence):
         assert result.clusters == [store.cluster(key)[0] if key in store else None for key in keys]
         for best, shown in (("representative", "a"), ("latest", 7), ([0, 2, 0, 1, 2, 0, 0], "c")):
             assert store.collapse(keys, best).shown == ["new", shown, b"b", 8]
+        assert store.collapse(keys, np.array([0, 2, 0, 1, 2, 0, 0])).shown == ["new", "c", b"b", 8]
         store.mark_gone(7)
         assert store.collapse(keys, "latest").shown == ["new", "a", b"b", 8]
         assert store.collapse(["new", 7, "new"], "latest").shown == ["new", 7]  # all that the list has is gone

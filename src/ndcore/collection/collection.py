@@ -458,7 +458,7 @@ class Collection:
         labels = [self.clustering.labels.item(position) if position >= 0 else -1 for position in positions.tolist()]
         clusters: list[Hashable] = [(ident,) if label < 0 else label for label, ident in zip(labels, both, strict=True)]
         first = len(before)
-        if best == "representative":
+        if values is None and best == "representative":
             values = [label == position for label, position in zip(labels, positions.tolist(), strict=True)][first:]
         heads = np.array([label for label in {*labels[first:]} if label >= 0], np.int64)
         names = dict(zip(heads.tolist(), self.names.take(heads), strict=True))

@@ -73,9 +73,9 @@ def collapse(
     clusters = [name if heads[name] is None else heads[name] for name, _ in named]
     first = len(named) - len(keys)
     listed = [name for name, _ in named[first:]]
-    if best == "representative":
+    if values is None and best == "representative":
         values = [heads[name] is not None and heads[name] == numbers[name] for name in listed]
-    elif best == "latest":
+    elif values is None and best == "latest":
         values = [(False, 0) if number is None else
                   (not state.columns.get("flags", number) & GONE, state.columns.get("date", number))
                   for number in map(numbers.__getitem__, listed)]
