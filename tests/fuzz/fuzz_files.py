@@ -486,6 +486,7 @@ def _ask(made: Any, rng: random.Random) -> None:
         with may(KeyError):  # where ids and their order were swapped
             made.cluster_of(ident), made.members(ident)
             made.resembling(ident, 0.1, rng.choice(["resemblance", "containment"]), rng.choice([None, 3]))
+    made.collapse(ids[::-1], rng.choice(["rank", "representative"]), ids[:2])
     with may(ValueError):  # of a recipe that makes no sketcher
         for text in rng.sample(texts, 3):
             made.query(text, 0.1, rng.choice(["resemblance", "containment"]))

@@ -538,6 +538,36 @@ class QueryOptions(RecordOptions):
     json: bool = option(OUTPUT, "print a list of objects")
 
 
+@command("collapse", "fold near-duplicates in the answer of a search engine", "collapse.run_collapse",
+         epilog="An answer is the JSON of OpenSearch or Elasticsearch (hits.hits) or of Solr (response.docs), or an array "
+                "of hits. In it, only hits are left out; all other fields are printed as they are.")
+class CollapseOptions(ShingleOptions):
+    """Read the answer of a search engine, and print it without hits that nearly duplicate a hit above them. Either the
+    texts in the answer are compared with each other, or the hits are folded by the clusters of a collection or a store.
+    """
+
+    response: str = argument("ANSWER", "a file of JSON, or - for standard input")
+    text_field: str | None = option(INPUT,
+        "compare the texts in this field; article.body is the field body of the object article", metavar="FIELD")
+    collection: str | None = option(DUPLICATES, "fold by the clusters that ndcore cluster wrote", metavar="COLLECTION")
+    store: str | None = option(DUPLICATES, "fold by the clusters of a store", metavar="STORE")
+    id_field: str | None = option(INPUT,
+        "field with the ids by which the collection or store knows the hits (default: _id of OpenSearch, else id)",
+        metavar="FIELD")
+    best: str = option(DUPLICATES,
+        "which hit of a cluster is printed: the first in rank, the representative of the cluster if it is among them, or, "
+        "with --store, the one with the latest version (default rank)",
+        choices=("rank", "representative", "latest"), default="rank")
+    earlier: list[str] = option(DUPLICATES,
+        "what this command printed for an earlier page of the same search: leave out what is like its hits (repeatable)",
+        metavar="ANSWER", many=True)
+    threshold: float | None = option(DUPLICATES,
+        "resemblance from which a hit is left out (default 0.8)", metavar="T", parse=values.threshold)
+    drop: str | None = option(DUPLICATES,
+        "leave out hits that resemble one above them, or also those contained in one (default resembling)", choices=DROPS)
+    json: bool = option(OUTPUT, "print one JSON object: what was folded under which hit, and the answer")
+
+
 family("store", "keep what a crawler has seen: verdicts, clusters, versions of pages",
        "Keep what a crawler has seen in a directory: a verdict for each page as it comes, clusters, versions of each "
        "page, and the latest page of a cluster (lost and found). ndcore store create makes a store, ndcore store decide "
