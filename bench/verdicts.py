@@ -87,7 +87,8 @@ def score(sk: Any) -> Scores:
         equal = [((values == row) & (row != 0)).sum(axis=1) for row in values]
         return np.array(equal, np.float64) / values.shape[1]
     if isinstance(sk, nd.Simhashes):
-        return 1.0 - nd.hamming_distances(sk.values[:, None], sk.values[None, :]) / (64.0 * sk.values[0].size)
+        words = sk.values.reshape(len(sk), -1)
+        return 1.0 - nd.hamming_distances(words[:, None], words[None, :]).sum(axis=2) / (64.0 * words.shape[1])
     return np.nan_to_num(sk.compare().resemblance)
 
 
