@@ -347,7 +347,7 @@ def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (("--max-distance", 11), "0 to 10 bits are searched for"), (("--max-distance", 32), "from 0 to 31"),
+    (("--max-distance", 11), "0 to 10 of up to 64 bits are searched for"), (("--max-distance", 32), "from 0 to 31"),
     (("--bits", 256, "--max-distance", 40), "from 0 to 31"), (("--bits", 200), "from 1 to 64"),
     (("--bits", 65), "from 1 to 64"), (("--bits", 0), "from 1 to 64"),
     (("--bits", 3, "--max-distance", 3), "--max-distance 3 of --bits 3"),
@@ -400,4 +400,4 @@ def test_fingerprints_of_256_bits(tmp_path, capsys):
     assert "leave --compress out" in refused(
         capsys, 2, "build", tmp_path / "f.npy", "-o", tmp_path / "i", "--compress")
     assert "a hexadecimal number below 2^64" in refused(capsys, 1, "pairs", tmp_path / "f.hex", "--format", "hex")
-    assert "0 to 10 bits are searched for" in refused(capsys, 2, "plan", "--max-distance", 31)
+    assert "0 to 10 of up to 64 bits are searched for" in refused(capsys, 2, "plan", "--max-distance", 31)

@@ -46,9 +46,15 @@ class KeepOrder(NamedTuple):
             priorities = -lengths
         if priorities.shape != (n,):
             raise ValueError(f"keep has shape {priorities.shape}; there are {n} documents")
-        if priorities.dtype.kind == "f" and np.isnan(priorities).any():
-            raise ValueError(f"the priority of document {int(np.argmax(np.isnan(priorities)))} is nan")
-        order = np.concatenate([np.arange(n, n + fixed), np.argsort(priorities, kind="stable")])
+        missing = np.equal(priorities, None) if priorities.dtype.kind == "O" else priorities != priorities  # NaN, NaT
+        if missing.any():
+            first = int(np.argmax(missing))
+            raise ValueError(f"the priority of document {first} is {priorities[first]}, a missing value; give it one")
+        try:
+            ascending = np.argsort(priorities, kind="stable")
+        except TypeError as error:
+            raise TypeError(f"the priorities of keep cannot be compared: {error}") from None
+        order = np.concatenate([np.arange(n, n + fixed), ascending])
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(rank))
         return cls(order, rank, np.arange(len(order)) >= n)
