@@ -55,6 +55,14 @@ def imatch(texts: Sequence[str], size: int) -> Any:
     return nd.IMatcher(nd.Idf.learn(texts, WORDS), lexicons=size // 8 - 1).sketch_many(texts, threads=1)
 
 
+def simhashes(texts: Sequence[str], size: int, weights: nd.Idf | None) -> Any:
+    """Make simhashes; those of 32 bytes are the longest."""
+    if size > 32:
+        return None
+    hasher: Any = nd.SimHasher
+    return hasher(8 * size, weights).sketch_many(texts, threads=1)
+
+
 METHODS = (
     Method("MinHash, 32 bits", lambda texts, size: nd.MinHasher(size // 4).sketch_many(texts, threads=1)),
     Method("MinHash, 8 bits", lambda texts, size: nd.b_bit(nd.MinHasher(size).sketch_many(texts, threads=1), 8)),
@@ -62,9 +70,8 @@ METHODS = (
     Method("bottom-k, 40 bits", lambda texts, size: nd.BottomSketcher(max(1, size // 5), 40).sketch_many(texts, threads=1)),
     Method("weighted, idf", weighted),
     Method("weighted, idf, 1 bit", weighted_bits),
-    Method("simhash", lambda texts, size: nd.SimHasher().sketch_many(texts, threads=1) if size == 8 else None),
-    Method("simhash, words, idf", lambda texts, size: nd.SimHasher(weights=nd.Idf.learn(texts, WORDS)).sketch_many(
-        texts, threads=1) if size == 8 else None),
+    Method("simhash", lambda texts, size: simhashes(texts, size, None)),
+    Method("simhash, words, idf", lambda texts, size: simhashes(texts, size, nd.Idf.learn(texts, WORDS))),
     Method("I-Match", imatch),
     Method("checksum buckets", lambda texts, size: nd.BucketSketcher(size // 8).sketch_many(texts, threads=1)),
 )
@@ -77,7 +84,8 @@ def score(sk: Any) -> Scores:
         equal = [((values == row) & (row != 0)).sum(axis=1) for row in values]
         return np.array(equal, np.float64) / values.shape[1]
     if isinstance(sk, nd.Simhashes):
-        return 1.0 - nd.hamming_distances(sk.values[:, None], sk.values[None, :]) / 64.0
+        words = sk.values.reshape(len(sk), -1)
+        return 1.0 - nd.hamming_distances(words[:, None], words[None, :]).sum(axis=2) / (64.0 * words.shape[1])
     return np.nan_to_num(sk.compare().resemblance)
 
 

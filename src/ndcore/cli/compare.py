@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ndcore.alignment.passages import Passage
@@ -38,16 +38,41 @@ def print_comparison(comparison: DocumentComparison, stream: TextIO, every: bool
     ImportError
         rich, of the extra "cli", is not installed.
     """
+    with _draw(stream, "; --json and --report do without") as console:
+        _print_figures(comparison, console)
+        if comparison.verdict != "identical":
+            _print_passages(comparison, console, every, ": --all shows everything, --report FILE and --json have it too")
+
+
+def print_passages(comparison: DocumentComparison, stream: TextIO) -> None:
+    """Write the names of two documents and their passages, without verdict and figures. Raises ImportError without rich."""
+    with _draw(stream, "") as console:
+        _print_names(comparison, console)
+        _print_passages(comparison, console, False, "")
+
+
+@contextlib.contextmanager
+def _draw(stream: TextIO, advice: str) -> Iterator[Any]:
+    """Yield a console of rich; at the end of the ``with`` block write what it drew, without blanks at the ends of lines.
+
+    Raises ImportError without rich; `advice` is added to its message.
+    """
     try:
         from rich.console import Console
     except ImportError as error:
-        raise ImportError(f"{missing('rich', 'this view')}; --json and --report do without") from error
+        raise ImportError(f"{missing('rich', 'this view')}{advice}") from error
     console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as capture:
-        _print_figures(comparison, console)
-        if comparison.verdict != "identical":
-            _print_passages(comparison, console, every)
+        yield console
     stream.write(re.sub(r" +$", "", capture.get(), flags=re.MULTILINE))
+
+
+def _print_names(comparison: DocumentComparison, console: Any) -> None:
+    """Print the names and sizes of both documents."""
+    from rich.text import Text
+
+    for letter, document in (("A", comparison.a), ("B", comparison.b)):
+        console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {document.sizes}"))
 
 
 def _print_figures(comparison: DocumentComparison, console: Any) -> None:
@@ -55,8 +80,7 @@ def _print_figures(comparison: DocumentComparison, console: Any) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    for letter, document in (("A", comparison.a), ("B", comparison.b)):
-        console.print(Text.assemble((f"{letter}  {printable(document.name)}", "bold"), f"  {document.sizes}"))
+    _print_names(comparison, console)
     console.print(Text.assemble("Verdict: ", (comparison.sentence, "bold"), f" (threshold {comparison.threshold:g})"))
     if comparison.verdict == "none":
         return
@@ -81,8 +105,8 @@ def _format_interval(value: float, interval: tuple[float, float]) -> str:
     return f"{value:.4f} exactly" if low == high else f"{value:.3f} ({low:.2f}-{high:.2f})"
 
 
-def _print_passages(comparison: DocumentComparison, console: Any, every: bool) -> None:
-    """Print the passages of both documents side by side."""
+def _print_passages(comparison: DocumentComparison, console: Any, every: bool, advice: str) -> None:
+    """Print the passages of both documents side by side; `advice` follows the number of those that are not shown."""
     from rich.table import Table
 
     listed = rows(comparison.passages)
@@ -98,7 +122,7 @@ def _print_passages(comparison: DocumentComparison, console: Any, every: bool) -
     console.print(table)
     left = sum(len(row.a) + len(row.b) for row in listed[len(shown) :])
     if left:
-        console.print(f"and {left:,} more passages: --all shows everything, --report FILE and --json have it too")
+        console.print(f"and {left:,} more passages{advice}")
 
 
 def _build_cell(comparison: DocumentComparison, side: int, row: AlignedRow, every: bool) -> Table:

@@ -6,9 +6,10 @@ import secrets
 import sys
 from typing import TextIO
 
+from ndcore.checks import imported
 from ndcore.cli.command import blame_command
 from ndcore.cli.commands import JudgeOptions
-from ndcore.cli.compare import print_comparison
+from ndcore.cli.compare import print_passages
 from ndcore.cli.inputs import find_inputs, ids_of, open_documents, refuse_nothing_read
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
@@ -27,10 +28,12 @@ def run_judge(options: JudgeOptions) -> int:
     """Run ``ndcore judge`` until people stop judging."""
     if options.terminal and STDIN in options.inputs:
         raise UsageError("with --terminal standard input has the answers; name the documents as files")
-    if not options.terminal:
+    if options.terminal:
+        imported("rich", "ndcore judge --terminal")
+    else:
         from ndcore.serve.server import check_installed
 
-        check_installed()
+        check_installed("ndcore judge without --terminal")
     (inputs,) = find_inputs(options, (options.inputs, ()))
     with open_documents(options, inputs) as documents:
         texts = [text for batch in documents.batches() for text in batch]
@@ -104,7 +107,7 @@ def ask(session: Session, person: str, answers: TextIO, stream: TextIO) -> None:
 
 
 def _show(question: Question, stream: TextIO) -> None:
-    """Print the two texts with their differences."""
+    """Print the two texts with their differences, and no figure that could sway the answer."""
     names = str(question.id_a), str(question.id_b)
     measure = Measure(width=3)
-    print_comparison(compare(question.text_a, question.text_b, names, measure.shingling, 1.0, SHOWN), stream, False)
+    print_passages(compare(question.text_a, question.text_b, names, measure.shingling, 1.0, SHOWN), stream)

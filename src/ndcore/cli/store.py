@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -235,6 +237,7 @@ def run_query(options: StoreQueryOptions) -> int:
     with open_store(options.store) as store:
         verdict: Verdict | None = None
         if options.file is not None:
+            _refuse_key(store, options.file, options.key)
             verdict = store.peek(load_document(options.file, options, unit_of(store)), key=options.key)
             key = verdict.of
         else:
@@ -243,7 +246,8 @@ def run_query(options: StoreQueryOptions) -> int:
         overall = None if key is None else store.overall(key)
     fields = {} if verdict is None else {name: value for name, value in verdict.as_dict().items()
                                          if name not in ("key", "date", "version")}
-    data = {**fields, "cluster": members, "overall": None if overall is None else overall.as_dict()}
+    data = {**fields, "representative": members[0]["key"] if members else None, "cluster": members,
+            "overall": None if overall is None else overall.as_dict()}
     return present(options, Account(as_json(data), _tell_cluster(verdict, members, overall)))
 
 
@@ -258,7 +262,8 @@ def _tell_cluster(
     if members:
         yield f"{counted(len(members), 'page')} in the cluster of {show_key(members[0]['key'])}"
         yield TextTable(("latest version", "versions", "key"), [
-            (show_date(one["date"]), str(one["versions"]), show_key(one["key"])) for one in members[:MEMBERS]])
+            (show_date(one["date"]), str(one["versions"]), show_key(one["key"]) + " (gone)" * one["gone"])
+            for one in members[:MEMBERS]])
         yield Listing((), len(members) - MEMBERS, "page")
 
 
@@ -266,9 +271,19 @@ def _list_members(store: Store, key: Key) -> list[dict[str, Any]]:
     """List the pages in the cluster of a page, with their latest dates and their numbers of versions."""
     members = []
     for member in store.cluster(key):
-        versions = store.history(member)
-        members.append({"key": member, "date": versions[-1].datetime, "versions": len(versions)})
+        events = store.history(member)
+        versions = [each for each in events if each.change != "gone"]
+        members.append({"key": member, "date": versions[-1].datetime, "versions": len(versions),
+                        "gone": events[-1].change == "gone"})
     return members
+
+
+def _refuse_key(store: Store, file: str, key: str | None) -> None:
+    """Raise UsageError if the file is the key of a page, and not a file."""
+    if key is None and not os.path.lexists(file):
+        with contextlib.suppress(TypeError, ValueError):  # not a key of this store
+            if file in store:
+                raise UsageError(f"{printable(file, 200)} is a page of the store: ask for it with --key")
 
 
 def _tell_verdict(verdict: Verdict) -> Iterator[str]:

@@ -31,10 +31,10 @@ PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
 
 
-def check_installed() -> Any:
+def check_installed(purpose: str = PURPOSE) -> Any:
     """Import uvicorn, and return it. Raises ImportError unless it and Starlette, of the extra "serve", are installed."""
-    imported("starlette", PURPOSE)
-    return imported("uvicorn", PURPOSE)
+    imported("starlette", purpose)
+    return imported("uvicorn", purpose)
 
 
 def opened(path: AnyPath, seconds: float) -> ServedSource:

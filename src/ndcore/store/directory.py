@@ -38,7 +38,8 @@ REPAIR = ("open it with repair=True (ndcore store repair), which saves what can 
           "they are")
 RESTORE = f"Nothing was deleted. Restore the whole store from one copy, or {REPAIR}"
 _DERIVED = re.compile(r"derived-[0-9]+")
-ADVICE = "open it with read_only=True, or write through its socket"  # if another process writes
+ADVICE = ("one process writes a store: wait until it has ended, open the store with read_only=True, or write "
+          "through ndcore serve --write or a socket (Store.listen)")
 
 
 class OwnLock:

@@ -239,7 +239,8 @@ class Shingling:
         """Restore the shingling of a recipe. Raises ValueError for a callable, another version, or a recipe not of texts."""
         parameters = recipe.parameters
         if parameters.get("kind") != "shingling":
-            raise ValueError(f"these are sketches of a {parameters.get('kind')}, not of texts: use their own methods")
+            raise ValueError(f"these are sketches of a {parameters.get('kind')}, not of texts: "
+                             "nd.cluster(sketches, method='features') and nd.Collection.build take them")
         if parameters.get("unit") not in UNITS:
             raise ValueError(f"unit {parameters.get('unit')} is a function: pass shingling=Shingling(unit=that function, …)")
         names = ("unit", "width", "labelled", "short", "normalize", "polynomial", "token_polynomial")
