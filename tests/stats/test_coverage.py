@@ -3,9 +3,9 @@
 Pairs of random sets of resemblances 0.05 to 0.99, of 300 to 3000 elements together, of different sizes. Seeds are fixed.
 Mid-P intervals must cover with the nominal probability on the average over all pairs, within one percent and 2 standard
 errors of the simulation; those that are "exact" must not cover with less, neither on the average nor at any resemblance,
-beyond 4 standard errors. One kind of each family has 2,000 pairs, where a standard error is 0.5 %, the others 600. Sizes are estimated by the sketches
-themselves but where they are counted. Sets of few more elements than a bottom sketch has are tried apart: there an estimated
-size decides how much of the union the sketch holds.
+beyond 4 standard errors. One kind of each family has 2,000 pairs, where a standard error is 0.5 %, the others have 600.
+Sizes are estimated by the sketches themselves but where they are counted. Sets of few more elements than a bottom sketch has
+are tried apart: there an estimated size decides how much of the union the sketch holds.
 """
 
 from __future__ import annotations
