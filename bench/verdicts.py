@@ -1,9 +1,9 @@
 """Which sketch tells right pairs from others? Every method on every labelled corpus, at equal bytes and at equal precision.
 
 The documents of a corpus that have a label and differ in their letters are compared, all with all; a pair is right if both
-labels are equal. Of PAIRED the right pairs are listed; of `short_answers` they are the answers that were copied, and only the
-listed pairs count. A method gives each pair a score, and every threshold of the score is tried. Reported are the highest F1
-with its precision and recall, and the recall at the lowest threshold where the precision is 0.95 or more. "exact" is the
+labels are equal. Of PAIRED the right pairs are listed; of `short_answers` they are the answers that were copied, and only
+the listed pairs count. A method gives each pair a score, and every threshold of the score is tried. Reported are the highest
+F1 with its precision and recall, and the recall at the lowest threshold where the precision is 0.95 or more. "exact" is the
 resemblance of words, 5 to a shingle. Speed is CPU time of one thread from text to sketches, of all corpora, learning an idf
 included; comparing is not timed.
 
@@ -99,7 +99,7 @@ def exact(texts: Sequence[str]) -> Scores:
 
 
 class Quality(NamedTuple):
-    """The highest F1 over all thresholds with its precision and recall, and the recall where the precision is PRECISION or more."""
+    """The highest F1 over all thresholds, its precision and recall, and the recall where the precision is PRECISION or more."""
 
     f1: float
     precision: float
@@ -204,12 +204,14 @@ def main() -> int:
         report.details[corpus.name] = {"documents": len(corpus.texts), "pairs": len(corpus.right),
                                        "right pairs": int(corpus.right.sum())}
     check_reference(report, corpora[0].texts[:CHECKED])
-    table = report.table("verdicts", f"Means over {len(corpora)} corpora: the highest F1 with its precision and recall, and the "
-                         f"recall at a precision of {PRECISION}",
-                         ["method", "bytes", "F1", "precision", "recall", f"recall at {PRECISION}", "lowest F1", "of", "MB/s"])
+    table = report.table(
+        "verdicts", f"Means over {len(corpora)} corpora: the highest F1 with its precision and recall, and the recall at a "
+        f"precision of {PRECISION}",
+        ["method", "bytes", "F1", "precision", "recall", f"recall at {PRECISION}", "lowest F1", "of", "MB/s"])
     apart = report.table("verdicts-corpora", f"Highest F1 | recall at a precision of {PRECISION}, sketches of {SHOWN} bytes",
                          ["method", "bytes", *names])
-    for name, size, make in [("exact", 0, exact), *((method.name, size, method.make) for method in METHODS for size in BYTES)]:
+    measured = [("exact", 0, exact), *((method.name, size, method.make) for method in METHODS for size in BYTES)]
+    for name, size, make in measured:
         qualities, seconds, amount = [], 0.0, 0
         for corpus in corpora:
             begun = time.process_time()
@@ -222,8 +224,8 @@ def main() -> int:
         if not qualities:
             continue
         means, lowest = np.mean(qualities, axis=0), min(range(len(names)), key=lambda i: qualities[i].f1)
-        table.add(name, size or "all", *(round(float(mean), 3) for mean in means), round(qualities[lowest].f1, 3), names[lowest],
-                  "" if name == "exact" else round(amount / seconds / 1e6))
+        table.add(name, size or "all", *(round(float(mean), 3) for mean in means), round(qualities[lowest].f1, 3),
+                  names[lowest], "" if name == "exact" else round(amount / seconds / 1e6))
         if size in (0, SHOWN):
             apart.add(name, size or "all", *(f"{quality.f1:.3f} | {quality.sound:.3f}" for quality in qualities))
         report.details.setdefault("qualities", []).append({"method": name, "bytes": size, **{

@@ -46,7 +46,9 @@ class KeepOrder(NamedTuple):
             priorities = -lengths
         if priorities.shape != (n,):
             raise ValueError(f"keep has shape {priorities.shape}; there are {n} documents")
-        missing = np.equal(priorities, None) if priorities.dtype.kind == "O" else priorities != priorities  # NaN, NaT
+        missing: Bools = priorities != priorities  # NaN, NaT
+        if priorities.dtype.kind == "O":
+            missing = np.fromiter((priority is None or priority != priority for priority in priorities), np.bool_, n)
         if missing.any():
             first = int(np.argmax(missing))
             raise ValueError(f"the priority of document {first} is {priorities[first]}, a missing value; give it one")
