@@ -322,35 +322,43 @@ class Bench:
 
     # ---- simhash
 
-    def simhash(self, n: int, weights: str) -> Kernel:
+    def simhash(self, n: int, weights: str, bits: int = 64) -> Kernel:
         """Simhash of n fingerprints, mixing included: equal weights, weights along them, or looked up in a table of n."""
         key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, units = self.words64(n), self.rng.integers(0, 20 << 16, n, np.int32)
         mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p)
         to, at, with_them = 0, self.at(fingerprints), self.at(units)
+        words = np.zeros(bits // 64, np.uint64)
+        value = self.at(words)
         if weights == "equal":
-            to = self.of(native.Simhash(mix=mix, key=key))
+            to = self.of(native.Simhash(mix=mix, key=key, words=len(words)))
         else:
             mixed, room = np.array(reference_sketches.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
             table = native.Weights(slots=self.at(np.zeros(2 * room, np.uint64)), room=room, key=native.TABLE_KEY, missing=0)
             self.c.nd_weights_fill(self.of(table), self.at(mixed), with_them, n)
-            to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table)))
+            to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table), words=len(words)))
 
         def run() -> list[int]:
             if weights == "equal":
                 self.c.nd_simhash_open(to)
                 self.c.nd_simhash_take(to, at, n)
-                return [self.c.nd_simhash_value(to)]
+                self.c.nd_simhash_value(to, value)
+                return words.tolist()
             self.c.nd_simhash_weighted_open(to)
             if weights == "given":
                 self.c.nd_simhash_weighted_add(to, at, with_them, n)
             else:
                 self.c.nd_simhash_weighted_take(to, at, n)
-            return [self.c.nd_simhash_weighted_value(to)]
+            self.c.nd_simhash_weighted_value(to, value)
+            return words.tolist()
 
         given = None if weights == "equal" else (units / 65536).tolist()
-        return Kernel("simhash", f"simhash, weights {weights}", "feature", n, 8 * n, run,
-                      lambda: [reference_simhash(fingerprints.tolist(), given)])
+        def expected() -> list[int]:
+            whole = reference_simhash(fingerprints.tolist(), given, bits=bits)
+            return [(whole >> low) % 2**64 for low in range(bits - 64, -1, -64)]
+
+        label = f"simhash, weights {weights}" if bits == 64 else f"simhash of {bits} bits, weights {weights}"
+        return Kernel("simhash", label, "feature", n, 8 * n, run, expected)
 
     # ---- pairs
 
@@ -414,7 +422,8 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
         yield bench.winnow(n, 16)
         yield bench.fast(n, 128)
         for weights in ("equal", "given", "looked up"):
-            yield bench.simhash(n, weights)
+            for bits in (64, 128, 256):
+                yield bench.simhash(n, weights, bits)
     yield bench.overlap(200)
     for n in (10_000,) if quick else (100_000, 4_000_000):
         yield bench.sort(n)

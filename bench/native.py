@@ -60,7 +60,8 @@ class Simhash(Structure):
     """nd_simhash of simhash.h."""
 
     _fields_ = (
-        ("mix", c_void_p), ("key", c_uint64), ("features", c_uint64), ("groups", c_uint64), ("planes", c_uint64 * 8 * 48),
+        ("mix", c_void_p), ("key", c_uint64), ("features", c_uint64), ("groups", c_uint64), ("words", c_size_t),
+        ("planes", c_uint64 * 8 * 48 * 4),
     )
 
 
@@ -74,8 +75,8 @@ class SimhashWeighted(Structure):
     """nd_simhash_weighted of simhash.h."""
 
     _fields_ = (
-        ("mix", c_void_p), ("key", c_uint64), ("table", c_void_p), ("any", c_int), ("total", c_int64),
-        ("sums", c_int64 * 64),
+        ("mix", c_void_p), ("key", c_uint64), ("table", c_void_p), ("words", c_size_t), ("any", c_int), ("total", c_int64),
+        ("sums", c_int64 * 64 * 4),
     )
 
 
@@ -163,11 +164,11 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_sets_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
     "nd_simhash_open": (None, [c_void_p]),
     "nd_simhash_take": (None, [c_void_p, c_void_p, c_size_t]),
-    "nd_simhash_value": (c_uint64, [c_void_p]),
+    "nd_simhash_value": (None, [c_void_p, c_void_p]),
     "nd_simhash_weighted_open": (None, [c_void_p]),
     "nd_simhash_weighted_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_simhash_weighted_add": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
-    "nd_simhash_weighted_value": (c_uint64, [c_void_p]),
+    "nd_simhash_weighted_value": (None, [c_void_p, c_void_p]),
     "nd_weights_fill": (None, [c_void_p, c_void_p, c_void_p, c_size_t]),
     "nd_sort_entries": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_cpu_features": (c_uint32, []),

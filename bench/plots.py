@@ -206,6 +206,32 @@ def grades(tables: dict[str, Table], figure: Any) -> None:
     plots[0].legend(fontsize=8, frameon=False)
 
 
+# ---- docs/which-sketch.md
+
+
+def methods(tables: dict[str, Table], figure: Any) -> None:
+    """Draw the mean F1, and the mean recall at equal precision, of every kind of sketch by its bytes."""
+    table = tables["verdicts"]
+    names = list(dict.fromkeys(row["method"] for row in picked(table)))
+    plots = figure.subplots(1, 2, sharey=True)
+    figure.set_size_inches(10, 4.6)
+    for plot, quantity in zip(plots, ("F1", "recall at 0.95"), strict=True):
+        for i, name in enumerate(names):
+            rows = list(picked(table, method=name))
+            if rows[0]["bytes"] == "all":
+                plot.axhline(rows[0][quantity], color="#000000", linewidth=1, linestyle=":", label="exact resemblance")
+                continue
+            plot.plot([row["bytes"] for row in rows], [row[quantity] for row in rows], DASHES[i // len(COLOURS)], marker="o",
+                      markersize=4, color=COLOURS[i % len(COLOURS)], label=name)
+        plot.set_xscale("log", base=2)
+        ticks = sorted({row["bytes"] for row in picked(table) if row["bytes"] != "all"})
+        plot.set_xticks(ticks, [str(size) for size in ticks])
+        plot.minorticks_off()
+    plain(plots[0], "Highest F1, mean of the corpora", "bytes of a sketch", "F1")
+    plain(plots[1], "Pairs found where 95 % are right", "bytes of a sketch", "recall")
+    figure.legend(*plots[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside lower center", ncols=4)
+
+
 # table that a plot stands under -> (file, description, drawing)
 PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
     "against": ("benchmarks-peers.svg", "Text to sketches, by library", peers),
@@ -214,6 +240,7 @@ PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
     "altavista": ("benchmarks-growth.svg", "Clustering by number of documents", growth),
     "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", nearness),
     "job-stages": ("benchmarks-stages.svg", "ndcore dedup, by stage", stages),
+    "verdicts": ("sketches-bytes.svg", "What sketches find, by their bytes", methods),
     "verdict-corpora": ("thresholds-corpora.svg", "Precision and recall by threshold, by corpus", curves("verdict-corpora")),
     "verdict-widths": ("thresholds-widths.svg", "Precision and recall by threshold and width", curves("verdict-widths")),
     "verdict-units": ("thresholds-units.svg", "Precision and recall by threshold and unit", curves("verdict-units")),

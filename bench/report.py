@@ -40,7 +40,8 @@ TITLES = {  # of the results, in their order on the page; behind each its own of
     "shards": "A store in shards",
     "spark": "Spark on one machine", "spark_shapes": "Hard collections on one machine",
     "spark_quality": "Three ways on Spark", "spark_growing": "Crawl after crawl on one machine",
-    "spark_skew": "Runs of ten billion documents", "kernels": "Kernels", "calls": "What a call costs",
+    "spark_skew": "Runs of ten billion documents", "verdicts": "Which sketch finds which pairs",
+    "kernels": "Kernels", "calls": "What a call costs",
     "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }
 CLUSTER = "_cluster"  # the end of the name of a result on two workers
@@ -56,6 +57,10 @@ SHORT: dict[str, tuple[str, str, list[str], Callable[[dict[str, Any]], bool]]] =
         "altavista", "seconds, two threads; 1 shingle of 10 words in 25, resemblance 50 %, connected components",
         ["documents", "GB of text", "sketching and digests", "million entries", "entries to clusters", "GB of memory",
          "GB of disk"], lambda row: True),
+    "short-verdicts": (
+        "verdicts", "mean of ten labelled corpora, at the best threshold of each",
+        ["method", "bytes", "F1", "recall at 0.95", "lowest F1", "of", "MB/s"],
+        lambda row: row["bytes"] in ("all", 8, 32, 128)),
     "short-hamming": (
         "hamming-peers", "10 million fingerprints within 3 bits, one core; half of the queries match; all find the same",
         ["who", "query µs", "1000 queries/s", "pairs s, sorting included"],

@@ -1,23 +1,26 @@
-"""Which sketch tells pairs of one group apart from other pairs? Every method on every labelled corpus, at equal bytes.
+"""Which sketch tells right pairs from others? Every method on every labelled corpus, at equal bytes and at equal precision.
 
-The documents of a corpus that have a label and differ in their letters are compared, all with all; a pair is the same if
-both labels are equal. A method gives each pair a score, and every threshold of the score is tried. Reported are the highest
-F1, and the recall at the lowest threshold where the precision is 0.95 or more. "exact" is the resemblance of words, 5 to a
-shingle. Speed is CPU time of one thread from text to sketches, of all corpora, learning an idf included; comparing is not
-timed.
+The documents of a corpus that have a label and differ in their letters are compared, all with all; a pair is right if both
+labels are equal. Of PAIRED the right pairs are listed; of `short_answers` they are the answers that were copied, and only
+the listed pairs count. A method gives each pair a score, and every threshold of the score is tried. Reported are the highest
+F1 with its precision and recall, and the recall at the lowest threshold where the precision is 0.95 or more. "exact" is the
+resemblance of words, 5 to a shingle. Speed is CPU time of one thread from text to sketches, of all corpora, learning an idf
+included; comparing is not timed.
 
 Required, else the exit code is 1: a few sketches of several kinds are the ones of `ndcore.reference`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from corpus import Corpus, add_options, data_folder, load
+from corpus import Corpus, add_options, data_folder, lines, load
 from measure import Report, options
 from numpy.typing import NDArray
 
@@ -25,9 +28,12 @@ import ndcore as nd
 from ndcore.reference import shingling, sketches
 
 LABELLED = ("biblio_asysd", "etcd_docs", "kafka_javadoc_html", "peps", "react_docs_zh", "rust_book", "terms_dating", "udhr")
+PAIRED = ("minhash_articles", "short_answers")  # pairs.jsonl.zst lists the right pairs
+WRONG = "non"  # the label of a listed pair that is not right
 BYTES = (8, 16, 32, 64, 128, 256)  # of a sketch
 PRECISION = 0.95
 MOST = 600  # documents of a corpus
+SHOWN = 32  # bytes of the sketches in the table of corpora
 CHECKED = 4  # documents whose sketches are compared with the reference
 WORDS = nd.Shingling(width=1)
 
@@ -55,6 +61,11 @@ def imatch(texts: Sequence[str], size: int) -> Any:
     return nd.IMatcher(nd.Idf.learn(texts, WORDS), lexicons=size // 8 - 1).sketch_many(texts, threads=1)
 
 
+def simhash(texts: Sequence[str], size: int, weights: nd.Idf | None) -> Any:
+    """Make fingerprints of 64, 128 or 256 bits."""
+    return nd.SimHasher(bits=8 * size, weights=weights).sketch_many(texts, threads=1) if size in (8, 16, 32) else None
+
+
 METHODS = (
     Method("MinHash, 32 bits", lambda texts, size: nd.MinHasher(size // 4).sketch_many(texts, threads=1)),
     Method("MinHash, 8 bits", lambda texts, size: nd.b_bit(nd.MinHasher(size).sketch_many(texts, threads=1), 8)),
@@ -62,9 +73,8 @@ METHODS = (
     Method("bottom-k, 40 bits", lambda texts, size: nd.BottomSketcher(max(1, size // 5), 40).sketch_many(texts, threads=1)),
     Method("weighted, idf", weighted),
     Method("weighted, idf, 1 bit", weighted_bits),
-    Method("simhash", lambda texts, size: nd.SimHasher().sketch_many(texts, threads=1) if size == 8 else None),
-    Method("simhash, words, idf", lambda texts, size: nd.SimHasher(weights=nd.Idf.learn(texts, WORDS)).sketch_many(
-        texts, threads=1) if size == 8 else None),
+    Method("simhash", lambda texts, size: simhash(texts, size, None)),
+    Method("simhash, words, idf", lambda texts, size: simhash(texts, size, nd.Idf.learn(texts, WORDS))),
     Method("I-Match", imatch),
     Method("checksum buckets", lambda texts, size: nd.BucketSketcher(size // 8).sketch_many(texts, threads=1)),
 )
@@ -77,7 +87,8 @@ def score(sk: Any) -> Scores:
         equal = [((values == row) & (row != 0)).sum(axis=1) for row in values]
         return np.array(equal, np.float64) / values.shape[1]
     if isinstance(sk, nd.Simhashes):
-        return 1.0 - nd.hamming_distances(sk.values[:, None], sk.values[None, :]) / 64.0
+        words = sk.values.reshape(len(sk), -1)
+        return 1.0 - nd.hamming_distances(words[:, None], words[None, :]).sum(axis=2) / (64.0 * words.shape[1])
     return np.nan_to_num(sk.compare().resemblance)
 
 
@@ -88,25 +99,63 @@ def exact(texts: Sequence[str]) -> Scores:
 
 
 class Quality(NamedTuple):
-    """The highest F1 over all thresholds, and the recall where the precision is PRECISION or more."""
+    """The highest F1 over all thresholds, its precision and recall, and the recall where the precision is PRECISION or more."""
 
     f1: float
+    precision: float
     recall: float
+    sound: float
 
 
-def judge(scores: Scores, same: NDArray[np.bool_]) -> Quality:
-    """Try every threshold: the pairs with this score or more are called the same."""
+def judge(scores: Scores, right: NDArray[np.bool_]) -> Quality:
+    """Try every threshold: the pairs with this score or more are called right."""
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.cumsum(same[order])
+    ranked, hits = scores[order], np.cumsum(right[order])
     last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)  # of pairs with one score
     last = last[ranked[last] > 0]
     if not len(last):
-        return Quality(0.0, 0.0)
-    called, found = last + 1.0, hits[last].astype(np.float64)
-    precision, recall = found / called, found / same.sum()
+        return Quality(0.0, 0.0, 0.0, 0.0)
+    called, right_called = last + 1.0, hits[last].astype(np.float64)
+    precision, recall = right_called / called, right_called / right.sum()
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-300)
-    sound = precision >= PRECISION
-    return Quality(float(f1.max()), float(recall[sound].max(initial=0.0)))
+    best = int(np.argmax(f1))
+    sound = recall[precision >= PRECISION].max(initial=0.0)
+    return Quality(*map(float, (f1[best], precision[best], recall[best], sound)))
+
+
+class Labelled(NamedTuple):
+    """Texts, the pairs of them that are judged (numbers of texts), and which of these pairs are right."""
+
+    name: str
+    texts: list[str]
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]]
+    right: NDArray[np.bool_]
+
+
+def labelled(name: str, folder: Path, most: int) -> Labelled:
+    """Read a corpus: about `most` of its texts."""
+    corpus = load(name, folder)
+    if name in PAIRED:
+        return listed(corpus, [json.loads(line) for line in lines(folder / name / "pairs.jsonl.zst")], most)
+    texts, labels = distinct(corpus, most)
+    groups = np.unique(labels, return_inverse=True)[1]
+    a, b = np.triu_indices(len(texts), 1)
+    return Labelled(name, texts, (a, b), groups[a] == groups[b])
+
+
+def listed(corpus: Corpus, pairs: list[dict[str, Any]], most: int) -> Labelled:
+    """Take the documents of listed pairs, and others between them; where wrong pairs are listed too, no other is judged."""
+    partners = {pair[side] for pair in pairs for side in "ab"}
+    step = -(-len(corpus.ids) // most)
+    chosen = [i for i, key in enumerate(corpus.ids) if key in partners or i % step == 0]
+    number = {corpus.ids[i]: place for place, i in enumerate(chosen)}
+    right = {tuple(sorted((number[pair["a"]], number[pair["b"]]))) for pair in pairs if pair["label"] != WRONG}
+    if any(pair["label"] == WRONG for pair in pairs):
+        a, b = np.array(sorted(tuple(sorted((number[pair["a"]], number[pair["b"]]))) for pair in pairs)).T
+    else:
+        a, b = np.triu_indices(len(chosen), 1)
+    is_right = np.array([pair in right for pair in zip(a.tolist(), b.tolist(), strict=True)])
+    return Labelled(corpus.name, [corpus.texts[i] for i in chosen], (a, b), is_right)
 
 
 def distinct(corpus: Corpus, most: int) -> tuple[list[str], list[str]]:
@@ -148,33 +197,39 @@ def main() -> int:
         print("no folder of corpora: give --data or NDCORE_DATA", file=sys.stderr)
         return 2
     report = Report("verdicts", given)
-    names = LABELLED[:2] if given.quick else LABELLED
-    table = report.table("verdicts", f"Highest F1 | recall at a precision of {PRECISION}",
-                         ["method", "bytes", *names, "mean F1", "mean recall", "MB/s"])
-    corpora = []
-    for name in names:
-        texts, labels = distinct(load(name, folder), 200 if given.quick else MOST)
-        groups = np.unique(labels, return_inverse=True)[1]
-        a, b = np.triu_indices(len(texts), 1)
-        corpora.append((name, texts, groups[a] == groups[b], (a, b)))
-        report.require(bool(corpora[-1][2].any()), f"{name}: no two documents are of one group")
-        report.details[name] = {"documents": len(texts), "pairs of one group": int((groups[a] == groups[b]).sum())}
-    check_reference(report, corpora[0][1][:CHECKED])
-    measured = [("exact", 0, exact)] + [(method.name, size, method.make) for method in METHODS for size in BYTES]
+    names = LABELLED[:2] if given.quick else sorted(LABELLED + PAIRED)
+    corpora = [labelled(name, folder, 200 if given.quick else MOST) for name in names]
+    for corpus in corpora:
+        report.require(bool(corpus.right.any()), f"{corpus.name}: no pair is right")
+        report.details[corpus.name] = {"documents": len(corpus.texts), "pairs": len(corpus.right),
+                                       "right pairs": int(corpus.right.sum())}
+    check_reference(report, corpora[0].texts[:CHECKED])
+    table = report.table(
+        "verdicts", f"Means over {len(corpora)} corpora: the highest F1 with its precision and recall, and the recall at a "
+        f"precision of {PRECISION}",
+        ["method", "bytes", "F1", "precision", "recall", f"recall at {PRECISION}", "lowest F1", "of", "MB/s"])
+    apart = report.table("verdicts-corpora", f"Highest F1 | recall at a precision of {PRECISION}, sketches of {SHOWN} bytes",
+                         ["method", "bytes", *names])
+    measured = [("exact", 0, exact), *((method.name, size, method.make) for method in METHODS for size in BYTES)]
     for name, size, make in measured:
         qualities, seconds, amount = [], 0.0, 0
-        for _, texts, same, pairs in corpora:
+        for corpus in corpora:
             begun = time.process_time()
-            sk = None if name == "exact" else make(texts, size)
+            sk = None if name == "exact" else make(corpus.texts, size)
             seconds += time.process_time() - begun
-            amount += sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+            amount += sum(len(text.encode("utf-8", "surrogatepass")) for text in corpus.texts)
             if name != "exact" and sk is None:
                 break
-            qualities.append(judge((make(texts) if sk is None else score(sk))[pairs], same))
-        if qualities:
-            means = [float(np.mean(column)) for column in zip(*qualities, strict=True)]
-            table.add(name, size or "all", *(f"{q.f1:.3f} | {q.recall:.3f}" for q in qualities),
-                      *(f"{mean:.3f}" for mean in means), "" if name == "exact" else f"{amount / seconds / 1e6:.0f}")
+            qualities.append(judge((make(corpus.texts) if sk is None else score(sk))[corpus.pairs], corpus.right))
+        if not qualities:
+            continue
+        means, lowest = np.mean(qualities, axis=0), min(range(len(names)), key=lambda i: qualities[i].f1)
+        table.add(name, size or "all", *(round(float(mean), 3) for mean in means), round(qualities[lowest].f1, 3),
+                  names[lowest], "" if name == "exact" else round(amount / seconds / 1e6))
+        if size in (0, SHOWN):
+            apart.add(name, size or "all", *(f"{quality.f1:.3f} | {quality.sound:.3f}" for quality in qualities))
+        report.details.setdefault("qualities", []).append({"method": name, "bytes": size, **{
+            corpus: quality._asdict() for corpus, quality in zip(names, qualities, strict=True)}})
     return report.finish()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from generated import corpus, mixture
 
 import ndcore as nd
 from ndcore.reference import dedup as reference
-from ndcore.reference import resemblance, shingling
+from ndcore.reference import resemblance, shingling, sketches
 from ndcore.reference import text as reference_text
 from ndcore.text.negations import LANGUAGES
 
@@ -64,22 +65,35 @@ class Job:
     shingles: dict[str, Any] = field(default_factory=dict)
     how: dict[str, Any] = field(default_factory=dict)
     must_agree: Any = None
+    min_df: int | None = None  # of the weights, which are learned from all documents; None: no weights
+
+    def weigh(self, documents: Sequence[str | bytes]) -> Callable[[Any], int] | None:
+        """Return the weights of shingles, from the reference."""
+        if self.min_df is None:
+            return None
+        least = self.min_df
+        holders = sketches.document_frequencies(shingling.fingerprints(document, **self.shingles) for document in documents)
+        frequencies = {shingle: df for shingle, df in holders.items() if df >= least}
+        return cache(lambda shingle: sketches.idf(len(documents), frequencies.get(shingle, least - 1)))
 
     def expected(self, **changes: Any) -> reference.Result:
         """Return what the reference says."""
         options = {**self.options, **changes}
         old = options.get("against") or []
         options["must_agree"] = keys_of(self.must_agree, [*self.documents, *old])
+        options["weigh"] = self.weigh([*self.documents, *old])
         return reference.near_duplicates(self.documents, **{**options, "against": old}, **self.shingles)
 
     def run(self) -> nd.NearDuplicates:
         """Run the engine."""
         how, options = dict(self.how), dict(self.options)
         given: Callable[[list[Any]], Any] = {"list": list, "iterator": iter, "whole": Whole}[how.pop("given")]
-        if options.get("against") is not None:
-            options["against"] = given(options["against"])
-        return nd.near_duplicates(given(self.documents), shingling=nd.Shingling(**self.shingles), must_agree=self.must_agree,
-                                  **options, **how)  # fmt: skip
+        shingles, old = nd.Shingling(**self.shingles), options.get("against")
+        if self.min_df is not None:
+            options["weights"] = nd.Idf.learn([*self.documents, *(old or [])], shingles, self.min_df)
+        if old is not None:
+            options["against"] = given(old)
+        return nd.near_duplicates(given(self.documents), shingling=shingles, must_agree=self.must_agree, **options, **how)
 
     def refusals(self) -> list[str]:
         """Return parts of the messages with which the engine may refuse the job; none: it accepts it."""
@@ -87,7 +101,8 @@ class Job:
         reasons = {
             "by=… cannot be combined with against=…": None not in (self.options.get("by"), self.options.get("against")),
             "drop='contained' needs cluster='star'": contained and self.options["cluster"] != "star",
-            "LSH finds documents": contained and isinstance(self.how["filter"], nd.FilterDesign),
+            "LSH finds documents": (contained or self.min_df) and isinstance(self.how["filter"], nd.FilterDesign),
+            "weights need verify='fingerprints'": self.min_df and self.options["verify"] == "tokens",
         }
         return [reason for reason, holds in reasons.items() if holds]
 
@@ -137,7 +152,8 @@ def drawn(seed: int) -> Job:
         "memory_limit": rng.choice([None, 300, 2000]),
         "given": rng.choice(["list", "list", "iterator", "whole"]),
     }
-    return Job(documents, options, shingles, how, rng.choice(RULES) if rng.random() < 0.3 else None)
+    must_agree = rng.choice(RULES) if rng.random() < 0.3 else None
+    return Job(documents, options, shingles, how, must_agree, rng.choice([None, None, 1, 2]))
 
 
 def checked(job: Job) -> nd.NearDuplicates | None:

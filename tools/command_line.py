@@ -7,6 +7,8 @@ An option of several commands with the same meaning is one row.
 
 from __future__ import annotations
 
+import re
+
 from written_file import ROOT, write_or_check
 
 PAGE = ROOT / "docs" / "command-line.md"
@@ -36,7 +38,7 @@ def tables() -> str:
 def _table(group: str, rows: dict[tuple[str, str], list[str]]) -> list[str]:
     lines = [f"### Options: {group}", "", "| option | of | meaning |", "|---|---|---|"]
     for (shown, meaning), commands in rows.items():
-        told, cell = ", ".join(f"`{words}`" for words in commands), meaning.replace("|", "\\|")
+        told, cell = ", ".join(f"`{words}`" for words in commands), re.sub(r"([|*])", r"\\\1", meaning)
         lines.append(f"| {shown} | {told} | {cell} |")
     return [*lines, ""]
 

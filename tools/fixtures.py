@@ -4,10 +4,10 @@
     python tools/fixtures.py --check    write nothing; what this ndcore writes has the bytes of the newest fixtures
 
 A folder has the name of a format and its number: of one file the revision of its kind, of a directory its format. Winnowed
-fingerprints are sketches of revision 1; lists of terms, weighted signatures and values of other tools of revision 2; all
-other sketches of revision 0. Fixtures are kept for good: `tests/package/test_fixtures.py` reads all of them. A format whose
-bytes change gets a new number, and this tool then writes a new folder beside the old one. Answers come from
-`ndcore.reference` and never from the files.
+fingerprints are sketches of revision 1; lists of terms, weighted signatures, simhashes of 128 and 256 bits and values of
+other tools of revision 2; all other sketches of revision 0. Fixtures are kept for good: `tests/package/test_fixtures.py`
+reads all of them. A format whose bytes change gets a new number, and this tool then writes a new folder beside the old one.
+Answers come from `ndcore.reference` and never from the files.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ CAPTURED = 1_795_392_000  # seconds since 1970
 
 
 def fingerprints(seed: int, n: int, bits: int) -> list[int]:
-    """Return fingerprints of which many are close: one of four differs from the one before in at most three bits."""
+    """Return fingerprints of which many are close: three of four differ from the one before in at most three bits."""
     outputs = rabin.splitmix64(seed)
     found: list[int] = []
     for i in range(n):
-        drawn = next(outputs)
+        drawn = sum(next(outputs) << low for low in range(0, bits, 64))
         if i % 4 and found:
             found.append(found[-1] ^ sum({1 << (drawn >> shift) % bits for shift in (0, 8, 16)[:i % 4]}))
         else:
@@ -69,7 +69,7 @@ def fingerprints(seed: int, n: int, bits: int) -> list[int]:
     return found
 
 
-PLAIN, COMPRESSED = fingerprints(1, 120, 64), fingerprints(2, 300, 40)
+PLAIN, COMPRESSED, WIDE_CODES = fingerprints(1, 120, 64), fingerprints(2, 300, 40), fingerprints(3, 200, 256)
 REMOVED = (3, 50)  # rows of the plain index
 
 Sketchers = dict[str, tuple[Any, Callable[[list[int]], list[int]]]]
@@ -99,10 +99,19 @@ def _weights() -> dict[int, Fraction]:
     return {f: Fraction(plain.idf(len(TEXTS), df), plain.WEIGHT_UNIT) for f, df in counted.items()}
 
 
+def _words(value: int, bits: int) -> list[int]:
+    """Cut a fingerprint into words of 64 bits, the most significant first."""
+    return [value >> low & (1 << 64) - 1 for low in range(bits - 64, -1, -64)]
+
+
 SIGNERS: Sketchers = {
     "buckets": (nd.BucketSketcher(5, least=1, shingling=SHINGLING), lambda f: plain.bucket_signatures(f, 5)),
     "weighted": (nd.WeightedMinHasher(9, LEXICON), lambda f: plain.weighted_signature(f, 9, _weights())),
     "imatch": (nd.IMatcher(LEXICON, 0, 1, 3, 0.25, 1, 7), lambda f: plain.imatch_signatures(f, _lexicon(), 3, 0.25, 1, 7)),
+}
+WIDE: Sketchers = {
+    "simhash-128": (nd.SimHasher(128, shingling=SHINGLING), lambda f: _words(plain.simhash(f, bits=128), 128)),
+    "simhash-256": (nd.SimHasher(256, LEXICON, seed=7), lambda f: _words(plain.simhash(f, _weights(), 7, 256), 256)),
 }
 TOOLS: dict[str, tuple[Any, Callable[[str], list[Any]]]] = {  # of a text, whose words are the features of the first three
     "datasketch-legacy": (nd.DatasketchHasher(8, scheme="legacy"), lambda text: datasketch_minima(text, "legacy")),
@@ -147,16 +156,16 @@ def datasketch_minima(text: str, scheme: str) -> list[int]:
 
 
 def write_signed_and_others(folder: Path) -> None:
-    """Write lists of terms, weighted signatures and values of other tools, with ids and without."""
-    for name in SIGNERS | TOOLS:
+    """Write lists of terms, weighted signatures, wide simhashes and values of other tools, with ids and without."""
+    for name in SIGNERS | WIDE | TOOLS:
         made = sketched(name)
-        made.ids = list(TEXTS) if name in ("scanoss", "imatch") else None
+        made.ids = list(TEXTS) if name in ("scanoss", "imatch", "simhash-128") else None
         made.save(folder / f"{name}.nds")
 
 
 def sketched(name: str) -> nd.Sketches:
     """Sketch the texts by the sketcher of this name."""
-    sketcher, _ = (SKETCHERS | WINNOWERS | SIGNERS | TOOLS)[name]
+    sketcher, _ = (SKETCHERS | WINNOWERS | SIGNERS | WIDE | TOOLS)[name]
     if name in TOOLS and name != "scanoss":
         return sketcher.sketch_tokens([text.split() for text in TEXTS.values()])
     return sketcher.sketch_many(list(TEXTS.values()))
@@ -167,12 +176,13 @@ def write_weights(folder: Path) -> None:
 
 
 def write_indexes(folder: Path) -> None:
-    """Write an index with ids that are str, some of them removed, and a compressed one with positions for ids."""
+    """Write an index with ids that are str, some of them removed; a compressed one and one of 256 bits, with positions."""
     index = nd.HammingIndex(np.array(PLAIN[:100], np.uint64), [f"é{i}" for i in range(100)], DISTANCE)
     index.add(np.array(PLAIN[100:], np.uint64), [f"é{i}" for i in range(100, len(PLAIN))])
     index.remove([f"é{i}" for i in REMOVED])
     index.save(folder / "plain.ndh")
     nd.HammingIndex(np.array(COMPRESSED, np.uint64), None, DISTANCE, bits=40, compress=True).save(folder / "compressed.ndh")
+    nd.HammingIndex(WIDE_CODES, None, DISTANCE, bits=256).save(folder / "wide.ndh")
 
 
 def write_texts(folder: Path) -> None:
@@ -242,7 +252,7 @@ RANDOM = ("store",)  # formats with random tags: their bytes differ every time
 
 def sketch_answers(shingles: list[list[int]]) -> dict[str, Any]:
     answers = {name: [_hex(reference(f)) if f else [] for f in shingles]
-               for name, (_, reference) in (SKETCHERS | SIGNERS).items()}
+               for name, (_, reference) in (SKETCHERS | SIGNERS | WIDE).items()}
     for name, (_, winnowed) in WINNOWERS.items():
         answers[name] = [[[hex(z), position] for z, position in winnowed(f)] for f in shingles]
     for name, (_, values_of) in TOOLS.items():
@@ -270,7 +280,8 @@ def hamming_answers() -> dict[str, Any]:
                                                       in hamming.within(stored, asked, DISTANCE) if row not in removed]}
                 for asked in stored[::9]]
 
-    return {"plain": within(PLAIN, lambda row: f"é{row}", REMOVED), "compressed": within(COMPRESSED, lambda row: row)}
+    return {"plain": within(PLAIN, lambda row: f"é{row}", REMOVED), "compressed": within(COMPRESSED, lambda row: row),
+            "wide": within(WIDE_CODES, lambda row: row)}
 
 
 def text_answers(shingles: list[list[int]]) -> dict[str, Any]:

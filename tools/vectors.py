@@ -588,6 +588,8 @@ def simhash_vectors() -> dict[str, Any]:
             simhashes="value where every occurrence counts 1; distinct: where every fingerprint counts once; mapped: where "
             "f counts (f mod 1000 - 500) / 64, but nothing where f is 0 mod 3; sums: V_b of the first, b = 0 … 63",
             weighted="one weight for each fingerprint of the bag: largest: 2^15 - 2^-16 or its negative; sums in units",
+            wide="value, distinct and mapped of so many bits, as of simhashes; weighted: where fingerprint i of the bag "
+            "counts (v_i mod 2^40) / 2^33 - 64, v of SplitMix64(9100 + the length of the bag)",
             idf="documents, documents that have the feature: weight in units",
         ),
         "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
@@ -608,6 +610,18 @@ def simhash_vectors() -> dict[str, Any]:
             for name, bag in bags.items()
             if len(bag) in (0, 1, 2, 3, 8, 33, 80)
             for weights in weight_lists(len(bag)).values()
+        ],
+        "wide": [
+            {
+                "bag": name, "seed": hex(seed), "bits": bits, "value": hex(reference.simhash(bag, None, seed, bits)),
+                "distinct": hex(reference.simhash(bag, "distinct", seed, bits)),
+                "mapped": hex(reference.simhash(bag, known, seed, bits)),
+                "weighted": hex(reference.simhash(bag, weight_lists(len(bag))["fractions"], seed, bits)),
+            }
+            for name, bag in bags.items()
+            if len(bag) <= 300
+            for bits in (128, 256)
+            for seed in ((1, 2**64 - 1) if name in ("random_33", "repeats") else (1,))
         ],
         "idf": [
             [documents, frequency, reference.idf(documents, frequency)]

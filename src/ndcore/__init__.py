@@ -8,6 +8,7 @@ Every day
     nd.jaccard(a, b)                        exact similarity of two texts; nd.containment(a, b): the share of a that b has
     nd.passages(a, b)                       the passages that two texts share, and what is in one alone
     nd.collapse(results)                    a ranked list, each near-duplicate folded under a result above it
+    nd.collapse_hits(answer, text="body")   the same of what a search engine or retriever gives, by texts or by a store
     nd.Index(0.8)                           texts in memory: add, query, remove at any time
     nd.Store.open(path)                     pages on disk, each decided as it comes; for crawlers
     nd.cluster(texts)                       clusters of a whole collection by its sketches; on disk: nd.Collection
@@ -21,6 +22,7 @@ What a text is: Shingling (units, width, stop words), POLYNOMIAL, lex and LexedP
 
 Results
     NearDuplicates, Collapsed               of near_duplicates and collapse
+    CollapsedHits, CollapsedKeys            of collapse_hits, and of the method collapse of a Store or a Collection
     Passages, Passage                       of passages
     Clustering                              of cluster, and of a Collection
     Ranking                                 of rank_pairs: pairs and groups of copied work
@@ -33,7 +35,7 @@ Results
 
 Sketches
     MinHasher, BottomSketcher, ModSketcher  signatures, bottom-k sketches, mod sketches of sets
-    Winnower, SimHasher                     fingerprints with their places; 64 bits for weighted features, weights: Idf
+    Winnower, SimHasher                     fingerprints with their places; bits of weighted features, weights: Idf
     WeightedMinHasher                       signatures in which rare shingles count more
     b_bit, BBitSketches                     1, 2, 4 or 8 bits of each minimum
     IMatcher, BucketSketcher, TermSignatures

@@ -16,6 +16,8 @@ from ndcore.dedup.collapse import Collapsed as Collapsed
 from ndcore.dedup.collapse import collapse as collapse
 from ndcore.dedup.near_duplicates import near_duplicates as near_duplicates
 from ndcore.dedup.result import NearDuplicates as NearDuplicates
+from ndcore.dedup.search_results import CollapsedHits as CollapsedHits
+from ndcore.dedup.search_results import collapse_hits as collapse_hits
 from ndcore.dedup.settings import load_settings as load_settings
 from ndcore.filters.design import ALTAVISTA as ALTAVISTA
 from ndcore.filters.design import FilterDesign as FilterDesign
@@ -31,6 +33,7 @@ from ndcore.hamming.table_plan import TablePlan as TablePlan
 from ndcore.hamming.table_plan import plan_tables as plan_tables
 from ndcore.kernels import using as using
 from ndcore.kernels import variants as variants
+from ndcore.pairs.folding import CollapsedKeys as CollapsedKeys
 from ndcore.pairs.greedy import greedy_clusters as greedy_clusters
 from ndcore.recipe import Recipe as Recipe
 from ndcore.recipe import RecipeMismatch as RecipeMismatch

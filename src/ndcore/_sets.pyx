@@ -1,7 +1,7 @@
 # cython: embedsignature=True, overflowcheck=True
 """Ascending sets and samples, and signatures: what two of them have in common."""
 
-from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint64_t
+from libc.stdint cimport SIZE_MAX, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ndcore._signals cimport STRIDE, check_signals, rows_within
 cdef extern from "sets.h" nogil:
     void nd_sets_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64_t *scratch, int64_t *out)
     size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+    uint64_t nd_sets_common_weight(
+        const uint64_t *a, const uint32_t *weights, size_t na, const uint64_t *b, size_t nb)
     size_t nd_sets_difference(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out)
     void nd_sets_overlap(
         const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t size, uint64_t mask, int64_t *out)
@@ -74,6 +76,36 @@ def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not N
                 passed = 0
             passed += <size_t> size_a + <size_t> size_b + 16
             out[i] = <int64_t> nd_sets_common(base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
+            i += 1
+    if i < n:
+        raise _no_pair(a[i], b[i], sets, sets)
+    return np.asarray(out)
+
+
+def common_weights(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
+                   const uint32_t[::1] weights not None, const int64_t[::1] a not None, const int64_t[::1] b not None):
+    """Sum the weights of the members that the ascending sets a[i] and b[i] have in common; int64 (pairs,).
+
+    weights[j] is the weight of values[j], the same for equal values. IndexError for other sets.
+    """
+    cdef size_t i = 0, passed = STRIDE, n = a.shape[0], total = values.shape[0]
+    cdef int64_t begin_a, size_a, begin_b, size_b
+    cdef int64_t[::1] out = np.zeros(n, np.int64)
+    cdef size_t sets = max(1, offsets.shape[0]) - 1
+    cdef const uint64_t *base = &values[0] if total else NULL
+    cdef const uint32_t *weight = &weights[0] if weights.shape[0] else NULL
+    cdef const int64_t *starts = &offsets[0] if sets else NULL
+    _bounds.check_lengths("a and b", (n, b.shape[0]))
+    _bounds.check_lengths("values and weights", (total, weights.shape[0]))
+    with nogil:
+        while i < n and (_bounds.span(starts, sets, a[i], total, &begin_a, &size_a)
+                         and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)):
+            if passed >= STRIDE:
+                check_signals()
+                passed = 0
+            passed += <size_t> size_a + <size_t> size_b + 16
+            out[i] = <int64_t> nd_sets_common_weight(
+                base + begin_a, weight + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
             i += 1
     if i < n:
         raise _no_pair(a[i], b[i], sets, sets)

@@ -7,6 +7,7 @@ cdef extern from "simhash.h" nogil:
         nd_simhash_mix mix
         uint64_t key
         uint64_t features
+        size_t words
 
 
 cdef void simhash_open(nd_simhash *s, uint64_t key) noexcept nogil

@@ -33,6 +33,7 @@ cdef extern from "weights.h" nogil:
 
 
 cdef extern from "simhash.h" nogil:
+    const size_t ND_SIMHASH_WORDS
     ctypedef struct nd_simhash_set:
         nd_simhash once
         uint64_t *values
@@ -41,17 +42,18 @@ cdef extern from "simhash.h" nogil:
         nd_simhash_mix mix
         uint64_t key
         const nd_weights *table
+        size_t words
         int any
     void nd_simhash_open(nd_simhash *s)
     void nd_simhash_take(void *to, const uint64_t *f, size_t n)
-    uint64_t nd_simhash_value(nd_simhash *s)
+    void nd_simhash_value(nd_simhash *s, uint64_t *value)
     void nd_simhash_set_open(nd_simhash_set *s)
     void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
-    uint64_t nd_simhash_set_value(nd_simhash_set *s)
+    void nd_simhash_set_value(nd_simhash_set *s, uint64_t *value)
     void nd_simhash_weighted_open(nd_simhash_weighted *s)
     void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n)
     void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const int32_t *weights, size_t n)
-    uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s)
+    void nd_simhash_weighted_value(const nd_simhash_weighted *s, uint64_t *value)
     const nd_choice nd_simhash_choice
 
 
@@ -64,8 +66,9 @@ cdef extern from "weighted.h" nogil:
         double *limit
         uint64_t *holder
         int64_t *level
-    void nd_weighted_open(nd_weighted *s)
-    void nd_weighted_add(nd_weighted *s, uint64_t z, int64_t weight)
+    void nd_weighted_open(nd_weighted *s, double sum)
+    void nd_weighted_take(nd_weighted *s, const uint64_t *z, const int64_t *weights, size_t n)
+    bint nd_weighted_again(nd_weighted *s)
     void nd_weighted_values(const nd_weighted *s, uint32_t *values)
     const nd_choice nd_weighted_choice
 
@@ -78,8 +81,8 @@ weighted_kernel = _cpu.kernel_of(&nd_weighted_choice)
 
 
 cdef void simhash_open(nd_simhash *s, uint64_t key) noexcept nogil:
-    """Begin a document: nd_simhash_open with the kernel and the key set."""
-    s.mix, s.key = _minhash.mix, key
+    """Begin a document: nd_simhash_open for 64 bits, with the kernel and the key set."""
+    s.mix, s.key, s.words = _minhash.mix, key, 1
     nd_simhash_open(s)
 
 
@@ -89,8 +92,10 @@ cdef void simhash_take(void *to, const uint64_t *f, size_t n) noexcept nogil:
 
 
 cdef uint64_t simhash_value(nd_simhash *s) noexcept nogil:
-    """Export nd_simhash_value to other packages."""
-    return nd_simhash_value(s)
+    """Export nd_simhash_value of 64 bits to other packages."""
+    cdef uint64_t value
+    nd_simhash_value(s, &value)
+    return value
 
 
 cdef object _UINT64 = np.dtype(np.uint64)
@@ -100,30 +105,52 @@ cdef class WeightTable:
     """Weights of distinct fingerprints, in units of 2^-16, for one seed; `missing` is the weight of all others."""
     cdef nd_weights table
     cdef uint64_t[::1] slots
+    cdef uint64_t key
 
     def __cinit__(self, const uint64_t[::1] fingerprints not None, const int32_t[::1] weights not None, missing: int,
                   seed: int):
         cdef size_t n = fingerprints.shape[0]
-        cdef uint64_t key = Permutations(seed, 0).key
+        self.key = Permutations(seed, 0).key
         cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
         self.table.room, self.table.key = nd_table_room(n), random_table_key()
         self.slots = np.empty(self.table.room * sizeof(nd_weight) // 8, np.uint64)
         self.table.slots, self.table.missing = <nd_weight *> &self.slots[0], missing
         with nogil:
             if n:
-                _minhash.mix(&fingerprints[0], n, key, 0, &mixed[0])
+                _minhash.mix(&fingerprints[0], n, self.key, 0, &mixed[0])
             nd_weights_fill(&self.table, &mixed[0] if n else NULL, &weights[0] if n else NULL, n)
+
+    def find(self, const uint64_t[::1] fingerprints not None):
+        """Find the weights of fingerprints; int32 (n,). Expected O(n). Several threads may ask at a time."""
+        cdef size_t here, at = 0, n = fingerprints.shape[0]
+        cdef uint64_t[::1] mixed = np.empty(n, np.uint64)
+        cdef int32_t[::1] out = np.empty(n, np.int32)
+        with nogil:
+            while at < n:
+                check_signals()
+                here = stride(at, n, STRIDE)
+                _minhash.mix(&fingerprints[at], here, self.key, 0, &mixed[at])
+                nd_weights_find(&self.table, &mixed[at], here, &out[at])
+                at += here
+        return np.asarray(out)
 
 
 cdef class Sums(Sink):
-    """Simhashes: rows uint64 (n,), 0 without features; weights: a byte a document, 1 if a feature has one other than 0."""
+    """Simhashes: rows uint64 (n,) of one word, else (n, words), 0 without features.
+
+    weights: a byte a document, 1 if a feature has one other than 0.
+    """
+    cdef size_t words
     cdef uint64_t *values
     cdef uint8_t *has_weight
     cdef readonly object rows
     cdef readonly bytes weights
 
-    def __cinit__(self, n, *_):
-        self.rows, self.weights = np.zeros(n, _UINT64), _arrays.zeros(self.n)
+    def __cinit__(self, n, size_t words, *_):
+        if not 1 <= words <= ND_SIMHASH_WORDS:
+            raise ValueError(f"a simhash has 1 to {ND_SIMHASH_WORDS} words, got {words}")
+        self.words = words
+        self.rows, self.weights = np.zeros(n if words == 1 else (n, words), _UINT64), _arrays.zeros(self.n)
         self.values = <uint64_t *> _arrays.data_of(self.rows)
         self.has_weight = <uint8_t *> PyBytes_AS_STRING(self.weights)
 
@@ -136,8 +163,8 @@ cdef class EqualSums(Sums):
     """Simhashes in which every occurrence counts 1."""
     cdef nd_simhash state
 
-    def __cinit__(self, n, Permutations drawn not None):
-        self.state.mix, self.state.key = drawn.mix, drawn.key
+    def __cinit__(self, n, size_t words, Permutations drawn not None):
+        self.state.mix, self.state.key, self.state.words = drawn.mix, drawn.key, words
         self.take = nd_simhash_take
         self.to = &self.state
 
@@ -147,7 +174,7 @@ cdef class EqualSums(Sums):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
-        self.values[row] = nd_simhash_value(&self.state)
+        nd_simhash_value(&self.state, self.values + row * self.words)
         self.has_weight[row] = self.state.features > 0
 
 
@@ -157,10 +184,10 @@ cdef class DistinctSums(Sums):
     cdef int64_t *distinct
     cdef readonly bytes counted
 
-    def __cinit__(self, n, Permutations drawn not None):
+    def __cinit__(self, n, size_t words, Permutations drawn not None):
         self.counted = _arrays.zeros(self.n * sizeof(int64_t))
         self.distinct = <int64_t *> PyBytes_AS_STRING(self.counted)
-        self.state.once.mix, self.state.once.key = drawn.mix, drawn.key
+        self.state.once.mix, self.state.once.key, self.state.once.words = drawn.mix, drawn.key, words
         self.take = nd_simhash_set_take
         self.to = &self.state
 
@@ -179,7 +206,7 @@ cdef class DistinctSums(Sums):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
-        self.values[row] = nd_simhash_set_value(&self.state)
+        nd_simhash_set_value(&self.state, self.values + row * self.words)
         self.distinct[row] = <int64_t> self.state.once.features
         self.has_weight[row] = self.state.once.features > 0
 
@@ -189,9 +216,9 @@ cdef class WeightedSums(Sums):
     cdef nd_simhash_weighted state
     cdef WeightTable table
 
-    def __cinit__(self, n, WeightTable table not None, Permutations drawn not None):
+    def __cinit__(self, n, size_t words, WeightTable table not None, Permutations drawn not None):
         self.table = table
-        self.state.mix, self.state.key = drawn.mix, drawn.key
+        self.state.mix, self.state.key, self.state.words = drawn.mix, drawn.key, words
         self.state.table = &table.table
         self.take = nd_simhash_weighted_take
         self.to = &self.state
@@ -208,7 +235,7 @@ cdef class WeightedSums(Sums):
 
     cdef void finish(self, size_t row) noexcept nogil:
         """Store a document's simhash."""
-        self.values[row] = nd_simhash_weighted_value(&self.state)
+        nd_simhash_weighted_value(&self.state, self.values + row * self.words)
         self.has_weight[row] = self.state.any
 
     def take_weighted_sets(self, const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
@@ -322,20 +349,27 @@ cdef class WeightedSignatures(Samples):
     cdef sign(self, const uint64_t *z, const int64_t *weights, const int64_t *offsets):
         """Sample documents, in strides of features between looks at signals, and make the rows read-only."""
         cdef uint32_t *to = <uint32_t *> _arrays.data_of(self.rows)
-        cdef size_t row, at, passed = 0
+        cdef size_t row, at, begin, end, here, passed = 0, most = max(1, STRIDE // self.state.room)
         cdef int64_t sum
         cdef int64_t[::1] sums = np.empty(self.n, np.int64)
         with nogil:
             for row in range(self.n):
-                nd_weighted_open(&self.state)
-                sum = 0
-                for at in range(<size_t> offsets[row], <size_t> offsets[row + 1]):
-                    nd_weighted_add(&self.state, z[at], weights[at])
+                begin, end, sum = offsets[row], offsets[row + 1], 0
+                for at in range(begin, end):
                     sum += weights[at]
-                    passed += self.state.room
-                    if passed >= STRIDE:
-                        check_signals()
-                        passed = 0
+                nd_weighted_open(&self.state, <double> sum)
+                for _ in range(2):
+                    at = begin
+                    while at < end:
+                        here = stride(at, end, most)
+                        nd_weighted_take(&self.state, z + at, weights + at, here)
+                        at += here
+                        passed += here * self.state.room
+                        if passed >= STRIDE:
+                            check_signals()
+                            passed = 0
+                    if not nd_weighted_again(&self.state):
+                        break
                 nd_weighted_values(&self.state, to + row * self.state.k)
                 sums[row] = sum
         self.rows.setflags(False)

@@ -29,6 +29,8 @@ AGREEMENTS: Final = {
     "negations": "the sequence of its words of negation",
 }
 
+SIMHASH_BITS: Final = (64, 128, 256)
+
 ORDERS = ("common", "larger", "mean")  # of ranked pairs: by the number in common, by the larger share, by the mean share
 
 # Languages of programs, by their names in Pygments, and the suffixes of their files; suffixes of files of text.

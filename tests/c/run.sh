@@ -18,15 +18,15 @@ if [ $# -gt 0 ]; then
 else
     compilers=()
     for name in cc gcc clang; do
-        if ! command -v "$name" > "$work/where"; then
+        if ! command -v "$name" > /dev/null; then
             echo "skipped: $name is not installed"
             continue
         fi
-        real=$(readlink -f "$(cat "$work/where")")
-        if [[ " ${seen:-} " == *" $real "* ]]; then      # cc is one of the others
+        macros=$("$name" -dM -E -x c /dev/null | cksum)
+        if [[ " ${seen:-} " == *" $macros "* ]]; then    # cc is one of the others
             continue
         fi
-        seen="${seen:-} $real"
+        seen="${seen:-} $macros"
         compilers+=("$name")
     done
 fi
@@ -42,13 +42,23 @@ refused() {
     fi
 }
 
+compile() {    # compile FOLDER compiler option ... -- file ...: an object of each file, as many at a time as there are CPUs
+    local folder=$work/$1 command=()
+    shift
+    while [ "$1" != -- ]; do command+=("$1"); shift; done
+    shift
+    rm -rf "$folder"
+    mkdir "$folder"
+    printf '%s\0' "$@" | xargs -0 -n 1 -P "$(getconf _NPROCESSORS_ONLN)" bash -c \
+        'file=${@: -1}; "${@:2:$#-2}" -c "$file" -o "$1/$(basename "$file" .c).o"' _ "$folder" "${command[@]}"
+}
+
 for compiler in "${compilers[@]}"; do
     echo "== $compiler: $("$compiler" --version | head -n 1)"
-    root=$PWD
-    (cd "$work" && "$compiler" -O3 "${strict[@]}" -c "$root/$core"/*.c)
-    nm -g "$work"/*.o | awk 'NF == 3 && $2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); if ($3 !~ /^nd_/) { print "exported without nd_: " $3; bad = 1 } else n++ }
+    compile plain "$compiler" -O3 "${strict[@]}" -- "$core"/*.c
+    nm -g "$work"/plain/*.o | awk 'NF == 3 && $2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); if ($3 !~ /^nd_/) { print "exported without nd_: " $3; bad = 1 } else n++ }
         END { if (bad || !n) exit 1; print n " exported symbols, all nd_*" }'
-    (cd "$work" && "$compiler" -O0 -fPIC -shared -fvisibility=hidden -DND_SHARED "$root/$core"/*.c -o libndcore.so)
+    "$compiler" -O0 -fPIC -shared -fvisibility=hidden -DND_SHARED "$core"/*.c -o "$work/libndcore.so"
     nm -g "$work/libndcore.so" | awk '$2 ~ /^[A-TV-Z]$/ { sub(/^_/, "", $3); print $3 }' | LC_ALL=C sort > "$work/exported"
     sed -n 's/^\(nd_[a-z_]*\)(.*/\1/p' tests/package/interface.txt | grep -v '^nd_sink$' | LC_ALL=C sort > "$work/listed"
     diff "$work/listed" "$work/exported" || { echo "the shared library exports other functions than interface.txt lists"; exit 1; }
@@ -63,11 +73,12 @@ for compiler in "${compilers[@]}"; do
     refused "$compiler" "big-endian" -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ <<< '#include "nd.h"'
     refused "$compiler" "64-bit system" <<< $'#include <stdint.h>\n#undef SIZE_MAX\n#define SIZE_MAX 0xFFFFFFFF\n#include "nd.h"'
     echo "-- -O3"
-    "$compiler" -O3 "${strict[@]}" tests/c/test_core.c "$work"/*.o -o "$work/optimised"
-    rm -f "$work"/*.o
+    compile tests "$compiler" -O3 "${strict[@]}" -- tests/c/test_core.c
+    "$compiler" -pthread "$work"/plain/*.o "$work"/tests/*.o -o "$work/optimised"
     "$work/optimised"
     [ "$compiler" = "${compilers[-1]}" ] || continue
     echo "-- address and undefined-behaviour sanitizers"
-    "$compiler" "${sanitizers[@]}" "${strict[@]}" tests/c/test_core.c "$core"/*.c -o "$work/sanitized"
-    UBSAN_OPTIONS=print_stacktrace=1 "$work/sanitized"
+    compile sanitized "$compiler" "${sanitizers[@]}" "${strict[@]}" -- tests/c/test_core.c "$core"/*.c
+    "$compiler" "${sanitizers[@]}" -pthread "$work"/sanitized/*.o -o "$work/with_sanitizers"
+    UBSAN_OPTIONS=print_stacktrace=1 "$work/with_sanitizers"
 done

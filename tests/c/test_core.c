@@ -103,6 +103,7 @@ static void test_hamming_variant(const char *variant)
     test_tables(variant);
     test_hamming_index(variant);
     test_substrings(variant);
+    test_scan_codes(variant);
 }
 
 /* test_core [rabin]: all tests, or those of the variants of Rabin fingerprints */

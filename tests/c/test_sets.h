@@ -117,16 +117,21 @@ static void test_sets(void)
         }
         for (size_t i = 0; i < bags; i++)
             for (size_t j = 0; j < bags; j++) {
-                uint64_t lacking[40], *found = guarded(5, BACK, 8 * kept[i], 0);
+                uint64_t lacking[40], *found = guarded(5, BACK, 8 * kept[i], 0), weight = 0;
+                uint32_t *weights = guarded(6, BACK, 4 * kept[i], 0);
                 size_t common = 0;
+                for (size_t x = 0; x < kept[i]; x++)
+                    weights[x] = random_below(3) ? random_below(100) : UINT32_MAX - random_below(2);
                 for (size_t x = 0; x < kept[i]; x++) {
                     const size_t before = common;
                     for (size_t y = 0; y < kept[j]; y++)
                         common += bag[offsets[i] + (int64_t)x] == bag[offsets[j] + (int64_t)y];
+                    weight += common > before ? weights[x] : 0;
                     if (common == before)
                         lacking[x - common] = bag[offsets[i] + (int64_t)x];
                 }
                 CHECK(nd_sets_common(values + out[i], kept[i], values + out[j], kept[j]) == common, "intersection");
+                CHECK(nd_sets_common_weight(values + out[i], weights, kept[i], values + out[j], kept[j]) == weight, "weight");
                 const size_t rest = nd_sets_difference(values + out[i], kept[i], values + out[j], kept[j], found);
                 CHECK(rest == kept[i] - common && (!rest || memcmp(found, lacking, 8 * rest) == 0), "difference");
             }

@@ -95,6 +95,35 @@ static void check_substrings(const char *variant, unsigned words, size_t m, unsi
     CHECK(nd_substrings_search(&h, NULL, 0, scratch, &c, out, 3000) == 0 && c.query == 0, "no queries");
 }
 
+/* Codes that end where readable memory does, in their order and at positions, some of them twice. */
+static void test_scan_codes(const char *variant)
+{
+    for (unsigned words = 2; words <= 4; words += 2)
+        for (size_t n = 0; n <= ND_HAMMING_ROOM; n += n < 40 ? 1 : 43)
+            for (int gathered = 0; gathered < 2; gathered++) {
+                const unsigned k = (unsigned)random_below(64 * words + 1);
+                const size_t there = gathered ? n / 2 + 1 : n;
+                uint64_t *codes = guarded(0, n % 2 ? FRONT : BACK, 8 * there * words, 0), q[4];
+                uint32_t *at = guarded(1, BACK, 4 * n, 0), *found = guarded(2, BACK, 4 * n, 0);
+                size_t count = 0, wrong = 0;
+                for (unsigned w = 0; w < words; w++)
+                    q[w] = random64();
+                for (size_t i = 0; i < there * words; i++)          /* near, far and in between */
+                    codes[i] = q[i % words] ^ (i / words % 3 ? random64() & random64() & random64() : random64());
+                for (size_t i = 0; i < n; i++)
+                    at[i] = (uint32_t)random_below(there);
+                const size_t hits = nd_hamming_scan_codes(codes, words, gathered ? at : NULL, n, q, k, found);
+                for (size_t i = 0; i < n; i++) {
+                    unsigned bits = 0;
+                    for (unsigned w = 0; w < words; w++)
+                        bits += nd_popcount(codes[(gathered ? at[i] : i) * words + w] ^ q[w]);
+                    if (bits <= k)
+                        wrong += count >= hits || found[count++] != i;
+                }
+                CHECK(wrong == 0 && count == hits, "%s: %zu codes of %u words within %u", variant, n, words, k);
+            }
+}
+
 static void test_substrings(const char *variant)
 {
     for (unsigned words = 2; words <= 4; words += 2)

@@ -32,10 +32,12 @@ static uint32_t naive_weighted(const uint64_t *z, const int64_t *weights, size_t
     return n ? (uint32_t)(nd_fmix64(holder + (uint64_t)level * gamma) >> 32) : UINT32_MAX;
 }
 
-/* Whole and broken blocks of samples; small and huge weights, of which one may outweigh all others. */
+/* Whole and broken blocks of samples; small and huge weights, of which one may outweigh all others; sums that are right,
+ * unknown, and so large that some samples or all see the features twice. */
 static void test_weighted(const char *variant)
 {
-    static const size_t samples[] = {1, 63, 64, 65, 130};
+    static const size_t samples[] = {1, 7, 8, 65, 84, 130};
+    static const double errors[] = {1.0, 0.0, 4.0, 1e30};
     static const int64_t weights[] = {1, 65536, 3 * 65536 + 1, INT64_C(1) << 47, INT64_MAX};
     static uint64_t z[300];
     static int64_t w[300];
@@ -51,14 +53,28 @@ static void test_weighted(const char *variant)
                     z[i] = random64();
                     w[i] = kind == 0 ? 65536 : kind == 1 ? weights[random_below(5)] : 1 + (int64_t)random_below(1 << 20);
                 }
-                for (int again = 0; again < 2; again++) {
-                    nd_weighted_open(&s);
-                    for (size_t i = 0; i < n; i++)
-                        nd_weighted_add(&s, z[i], w[i]);
+                uint32_t expected[130];
+                double sum = 0;
+                for (size_t i = 0; i < n; i++)
+                    sum += (double)w[i];
+                for (size_t j = 0; j < samples[k]; j++)
+                    expected[j] = naive_weighted(z, w, n, j);
+                for (int error = 0; error < 4; error++) {
+                    nd_weighted_open(&s, sum * errors[error]);
+                    for (int again = 1; again >= 0; again--) {
+                        const size_t cut = random_below(n + 1);
+                        nd_weighted_take(&s, z, w, cut);
+                        nd_weighted_take(&s, z + cut, w + cut, n - cut);
+                        const int missed = nd_weighted_again(&s);
+                        CHECK(n == 0 || !missed || again, "weighted=%s: a sample finds nothing twice", variant);
+                        CHECK(n == 0 || error != 3 || missed == again, "weighted=%s: no sample is below such a limit", variant);
+                        if (!missed)
+                            break;
+                    }
                     nd_weighted_values(&s, values);
                     size_t wrong = 0;
                     for (size_t j = 0; j < samples[k]; j++)
-                        wrong += values[j] != naive_weighted(z, w, n, j);
+                        wrong += values[j] != expected[j];
                     CHECK(wrong == 0, "weighted=%s: %zu of %zu samples of %zu features differ", variant, wrong, samples[k], n);
                 }
                 CHECK(untouched_around(1, s.limit, 8 * room), "weighted=%s: limits are kept to", variant);

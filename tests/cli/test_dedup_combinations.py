@@ -10,6 +10,8 @@ import pytest
 from combinations import Job, drawn
 from commands import jsonl, lines, run
 
+import ndcore as nd
+
 FIELDS = {"by": "group", "one_per": "page", "keep": "priority"}
 
 
@@ -48,6 +50,10 @@ def command(job: Job, folder: Path) -> list[object]:
         arguments += ["--must-agree", rule]
     if options["drop_common"] is not None:
         arguments += ["--drop-common", options["drop_common"]]
+    if job.min_df is not None:
+        learned = nd.Idf.learn([*job.documents, *options["against"]], nd.Shingling(**job.shingles), job.min_df)
+        learned.save(folder / "learned.ndw")
+        arguments += ["--weights", folder / "learned.ndw"]
     if options["against"]:
         (folder / "old.jsonl").write_bytes(jsonl([{"text": document} for document in options["against"]]))
         arguments += ["--against", folder / "old.jsonl"]

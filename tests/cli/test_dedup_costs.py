@@ -21,7 +21,7 @@ def test_filters_are_described_by_their_kind():
     lsh = nd.FilterDesign.of(6, 14, 2, threshold=0.9)
     described = describe_filter(nd.near_duplicates(["a"], threshold=0.9, filter=lsh))
     assert (described["kind"], described["groups"], described["need"], described["miss"]) == ("lsh", 6, 2, lsh.miss)
-    prefix = {"kind": "prefix", "threshold": 0.8, "drop": "contained", "miss": 0.0, "choice": None}
+    prefix = {"kind": "prefix", "threshold": 0.8, "drop": "contained", "weighted": False, "miss": 0.0, "choice": None}
     assert describe_filter(nd.near_duplicates(["a"], drop="contained")) == prefix
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import jsonl, lines, printed, run, text
+from commands import jsonl, lines, printed, refused, run, text
 
 import ndcore as nd
 
@@ -81,7 +81,8 @@ def test_excerpts(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (found["excerpt"]["score"], found["excerpt"]["resemblance"]) == (1.0, 35 / 74)
     account = summary(out)
     assert account["counts"]["dropped_by_class"] == {"identical": 0, "lexical": 0, "shingle": 0, "near": 1, "contained": 2}
-    assert account["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "miss": 0.0, "choice": None}
+    assert account["filter"] == {"kind": "prefix", "threshold": 0.8, "drop": "contained", "weighted": False, "miss": 0.0,
+                                 "choice": None}
     assert account["complete_filter"] is None
     assert (account["lost"]["shingles"], account["lost"]["documents"]) == (2, 1)
     assert account["lost"]["largest"] == [found["reprint"]]
@@ -132,6 +133,27 @@ def test_common_shingles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "35 shingles in more than 50% of the documents, and in at least 20, count for nothing" in capsys.readouterr().out
 
 
+def test_weights(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learned = tmp_path / "w.ndw"
+    assert run("sketch", corpus, "-o", tmp_path / "s.nds", "--kind", "simhash", "--learn", learned, "--width", 3, "-q") == 0
+    expected = nd.near_duplicates(TEXTS, weights=nd.Idf.load(learned), threshold=0.5)
+    capsys.readouterr()
+    page, table = tmp_path / "page.html", tmp_path / "t.jsonl"
+    options = ["--weights", learned, "--threshold", "0.5"]
+    assert run("dedup", corpus, "-o", tmp_path / "out", "--table", table, "--report", page, *options) == 0
+    assert [row["score"] for row in lines(table)] == expected.score.tolist()
+    told = capsys.readouterr().out
+    assert told.startswith("Near-duplicates at weighted resemblance 0.5 or more (word shingles of 3, exact)")
+    assert f"rare shingles count more, by the weights of {learned}" in told
+    parameters = summary(tmp_path / "out")["parameters"]
+    assert (parameters["weights"], parameters["width"]) == (str(learned), 3)
+    assert "weighted resemblance 0.5 or more" in page.read_text("utf-8")
+    assert run("dedup", corpus, "-o", tmp_path / "dry", "--dry-run", *options) == 0
+    capsys.readouterr()
+    for more, message in [(["--filter", "lsh"], "leave --filter out"), (["--width", "5"], "leave the option out")]:
+        assert message in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no", *options, *more)
+
+
 # ---- what is written
 
 
@@ -155,7 +177,7 @@ def test_what_a_complete_filter_would_cost(tmp_path: Path, capsys: pytest.Captur
     assert "KB of shingles, and looks up 20 of 100." in capsys.readouterr().out
     assert run("dedup", tmp_path / "c.jsonl", "-o", tmp_path / "out", "--overwrite", "--filter", "complete") == 0
     assert summary(tmp_path / "out")["complete_filter"] is None
-    complete = {"kind": "prefix", "threshold": 0.8, "drop": "resembling", "miss": 0.0, "choice": None}
+    complete = {"kind": "prefix", "threshold": 0.8, "drop": "resembling", "weighted": False, "miss": 0.0, "choice": None}
     assert summary(tmp_path / "out")["filter"] == complete
     assert "No pair at or above the threshold is missed: the filter is complete." in capsys.readouterr().out
 

@@ -113,6 +113,23 @@ def test_plan_prints_the_designs_of_the_paper(capsys):
     assert nd.plan_tables(splits=(5,)).prefixes == tuple(table["prefix"] for table in plan["tables"])
 
 
+def test_files_of_other_bits_are_named(tmp_path, capsys):
+    """Refuse, before anything is compared, fingerprints of other words than the option, the queries or the index have."""
+    narrow, wide, index = tmp_path / "n.npy", tmp_path / "w.npy", tmp_path / "w.ndh"
+    np.save(narrow, np.arange(8, dtype=np.uint64))
+    np.save(wide, np.arange(8, dtype=np.uint64).reshape(4, 2))
+    assert run("build", wide, "-o", index, "-q") == 0
+    for arguments, path, bits, asked in (
+        (["pairs", wide, "--bits", 64], wide, 128, 64), (["pairs", narrow, "--bits", 128], narrow, 64, 128),
+        (["build", wide, "--bits", 256, "-o", tmp_path / "x"], wide, 128, 256), (["join", narrow, wide], wide, 128, 64),
+        (["join", wide, narrow], narrow, 64, 128), (["join", narrow, index], index, 128, 64),
+        (["query", index, "--queries", narrow], narrow, 64, 128),
+    ):
+        assert run(*arguments) in (1, 2)
+        assert f"{path} holds fingerprints of {bits} bits; asked are {asked}" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["query", "none", "5"], 2, "there is no none"),
     (["query", "f.npy", "5"], 2, "f.npy is not an index; make one with ndcore hamming build"),
@@ -330,7 +347,7 @@ def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (("--max-distance", 11), "0 to 10 bits are searched for"), (("--max-distance", 32), "from 0 to 31"),
+    (("--max-distance", 11), "0 to 10 of up to 64 bits are searched for"), (("--max-distance", 32), "from 0 to 31"),
     (("--bits", 256, "--max-distance", 40), "from 0 to 31"), (("--bits", 200), "from 1 to 64"),
     (("--bits", 65), "from 1 to 64"), (("--bits", 0), "from 1 to 64"),
     (("--bits", 3, "--max-distance", 3), "--max-distance 3 of --bits 3"),
@@ -383,4 +400,4 @@ def test_fingerprints_of_256_bits(tmp_path, capsys):
     assert "leave --compress out" in refused(
         capsys, 2, "build", tmp_path / "f.npy", "-o", tmp_path / "i", "--compress")
     assert "a hexadecimal number below 2^64" in refused(capsys, 1, "pairs", tmp_path / "f.hex", "--format", "hex")
-    assert "0 to 10 bits are searched for" in refused(capsys, 2, "plan", "--max-distance", 31)
+    assert "0 to 10 of up to 64 bits are searched for" in refused(capsys, 2, "plan", "--max-distance", 31)

@@ -27,6 +27,8 @@ def test_sketches_instead_of_texts(corpus: Path, tmp_path: Path, capsys: pytest.
     account = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert 0 < account["expected_spurious"] < 1e-12
     assert f"{account['expected_spurious']:.2g} spurious matches are expected" in told
+    assert f"about {100 * account['missed_by_estimate']:.0f} of 100 pairs exactly at the threshold stay" in told
+    assert "The filter misses a pair exactly at the threshold" in told
     clusters = {line["id"]: line for line in lines(tmp_path / "out" / "clusters.jsonl")}
     assert {key: (line["class"], line["representative"]) for key, line in clusters.items()} == {
         str(key): (verdict, kept) for key, (verdict, kept) in DROPPED.items()

@@ -47,6 +47,7 @@ def corpus(tmp_path: Path) -> Path:
     (["--kind", "simhash"], nd.SimHasher(), "ndcore hamming"),
     (["--kind", "simhash", "--weights", "distinct", "--unit", "char"],
      nd.SimHasher(weights="distinct", shingling=nd.Shingling(unit="char")), "ndcore hamming"),
+    (["--kind", "simhash", "--bits", 256], nd.SimHasher(256), "ndcore hamming"),
     (["--kind", "winnow"], nd.Winnower(), "ndcore.load("),
     (["--kind", "winnow", "--window", 3, "--seed", 4, "--width", 2],
      nd.Winnower(3, nd.Shingling(width=2), seed=4), "ndcore.load("),
@@ -110,6 +111,8 @@ def test_weights_are_learned_saved_and_read(corpus, tmp_path, capsys):
     (["--kind", "simhash", "--num-perm", 5], "--num-perm is for --kind minhash; these sketches are --kind simhash"),
     (["--kind", "bottom", "--modulus", 5], "--modulus is for --kind mod"),
     (["--kind", "mod", "--weights", "distinct"], "--weights is for --kind simhash"),
+    (["--bits", "128"], "--bits is for --kind simhash; these sketches are --kind minhash"),
+    (["--kind", "simhash", "--bits", "65"], "'65' is none of 64, 128, 256"),
     (["--kind", "mod", "--threshold", 0.5], "--threshold is for --kind minhash"),
     (["--kind", "sim"], "'sim' is none of minhash, bottom, mod, simhash, winnow; did you mean simhash?"),
 ])
@@ -118,10 +121,11 @@ def test_options_of_other_kinds_are_refused(options, message, corpus, tmp_path, 
     assert not (tmp_path / "s.nds").exists()
 
 
-def test_documents_to_near_simhashes(corpus, tmp_path, capsys):
+@pytest.mark.parametrize("bits", [64, 128])
+def test_documents_to_near_simhashes(bits, corpus, tmp_path, capsys):
     """Leave documents without shingles out; the ids are the ids of the documents."""
     sketches, index = tmp_path / "s.nds", tmp_path / "s.ndh"
-    assert run("sketch", corpus, "-o", sketches, "--kind", "simhash", "-q") == 0
+    assert run("sketch", corpus, "-o", sketches, "--kind", "simhash", "--bits", bits, "-q") == 0
     assert run("hamming", "pairs", sketches) == 0
     assert capsys.readouterr().out == "d0\td4\t0\n"
     assert run("hamming", "build", sketches, "-o", index, "-q") == 0
@@ -132,9 +136,9 @@ def test_documents_to_near_simhashes(corpus, tmp_path, capsys):
         assert run("hamming", "join", sketches, collection) == 0
         assert capsys.readouterr().out == itself
     opened = nd.HammingIndex.open(index)
-    assert opened.recipe == nd.SimHasher().recipe
+    assert opened.recipe == nd.SimHasher(bits).recipe
     again = nd.SimHasher.from_recipe(opened.recipe).sketch(TEXTS[2])
-    assert opened.query(int(again.values[0]))[0].tolist() == ["d2"]
+    assert opened.query(again.values[0])[0].tolist() == ["d2"]
 
 
 def test_simhashes_of_other_recipes_are_refused(corpus, tmp_path, capsys):

@@ -44,6 +44,53 @@ def test_ids_and_members(made, texts):
         made.members(3)
 
 
+@pytest.mark.parametrize("cluster", ["star", "components"])
+def test_a_ranked_list_is_folded_by_the_clusters(tmp_path, texts, cluster):
+    """Beside the definition: of each cluster the first id of the list is shown, or the best one."""
+    made = nd.Collection.build(tmp_path / "d", texts, [f"id {i}" for i in range(len(texts))], cluster=cluster)
+    rng, labels = random.Random(3), made.clustering.labels.tolist()
+    ids = [f"id {rng.randrange(len(texts) + 9)}" for _ in range(120)]
+    values = [rng.randrange(5) for _ in ids]
+    heads = [f"id {labels[int(ident[3:])]}" if int(ident[3:]) < len(texts) else None for ident in ids]
+    places = [[j for j, other in enumerate(ids) if (heads[j], heads[j] or other) == (heads[i], heads[i] or ident)]
+              for i, ident in enumerate(ids)]
+    assert made.collapse(ids).labels == [cluster[0] for cluster in places]
+    by_value = made.collapse(iter(ids), best=values)
+    assert by_value.labels == [max(cluster, key=lambda j: (values[j], -j)) for cluster in places]
+    assert made.collapse(ids, best=np.array(values, np.float32)) == by_value
+    assert made.collapse(ids, best="representative").labels == [
+        next((j for j in cluster if ids[j] == heads[j]), cluster[0]) for cluster in places]
+    assert by_value.clusters == heads and by_value.keys == ids
+    assert by_value.unknown == [ident for ident, head in zip(ids, heads, strict=True) if head is None] != []
+    assert 0 < len(by_value.shown) < len(set(ids))
+    second = made.collapse(ids[60:], earlier=made.collapse(ids[:60]).shown)
+    assert made.collapse(ids[:60]).shown + second.shown == made.collapse(ids).shown
+    assert second.repeated == [j for j in range(60) if any(place < 60 for place in places[60 + j])]
+
+
+def test_what_a_ranked_list_refuses(made):
+    for ids, options, error, message in (
+        (["id 1", 3], {}, TypeError, "ids are str here, got 3"), ("id 1", {}, TypeError, "ids is a list"),
+        (["id 1"], {"earlier": [b"id 1"]}, TypeError, "ids are str here"),
+        (["id 1"], {"earlier": "id 1"}, TypeError, "earlier is a list"),
+        (["id 1"], {"best": "latest"}, ValueError, "best must be one of rank, representative, got 'latest'"),
+        (["id 1"], {"best": [1, 2]}, ValueError, "2 values for a list of 1"),
+    ):
+        with pytest.raises(error, match=message):
+            made.collapse(ids, **options)
+    assert made.collapse([]).shown == []
+    empty = nd.Collection.build(made.path.with_name("empty"), [])
+    assert empty.collapse([0, 1]).unknown == [0, 1]
+
+
+def test_ids_of_several_documents_and_versions_are_folded_by_the_first(tmp_path):
+    rose, other = "a rose is a rose is a rose", "something else entirely, as it seems to be"
+    made = nd.Collection.build(tmp_path / "d", [rose, other, rose + " indeed", other + " indeed"], ["x", "y", "y", "z"])
+    assert made.collapse(["z", "y", "x"]).folded == {0: [1], 2: []}
+    versions = nd.Collection.build(tmp_path / "e", [rose, other, other + " is not"], [1, 2, 3], one_per=["u", "v", "u"])
+    assert versions.collapse([3, 2, 1]).folded == {0: [2], 1: []}  # 3 is a version of 1, although no text is like it
+
+
 def test_positions_are_ids_where_none_are_given(tmp_path, texts):
     made = nd.Collection.build(tmp_path / "c", texts)
     assert made.members(len(texts) - 1)

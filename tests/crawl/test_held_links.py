@@ -102,24 +102,24 @@ def run(held: HeldLinks, links: dict[str, bool]) -> set[str]:
 
 
 def test_the_estimate_is_right_on_the_average_and_its_interval_covers():
-    """Kinds of links that lead to new content never, rarely and often, decided on under 100 salts."""
+    """Kinds of links that lead to new content never, rarely and often, decided on under 60 salts."""
     source = random.Random(20261126)
     chances = {"never": 0.0, "rarely": 0.01, "seldom": 0.004}
     links = {f"http://a.example/{kind}/{i}": source.random() < chance
              for i in range(1500) for kind, chance in chances.items()}
     errors, truths, covered = [], [], 0
-    for trial in range(100):
+    for trial in range(60):
         held = HeldLinks(0.9, 60, salt=trial.to_bytes(2))
         truth = sum(links[url] for url in run(held, links))
         estimate, low, high = held.unseen()
         errors.append(estimate - truth)
         truths.append(truth)
         covered += low <= truth <= high
-    assert held.drawn > 3000 and sum(truths) / 100 > 10
-    error = sum(errors) / 100
-    deviation = (sum((each - error) ** 2 for each in errors) / 99 / 100) ** 0.5
+    assert held.drawn > 3000 and sum(truths) / 60 > 10
+    error = sum(errors) / 60
+    deviation = (sum((each - error) ** 2 for each in errors) / 59 / 60) ** 0.5
     assert abs(error) < 4 * deviation
-    assert covered >= 93
+    assert covered >= 56
 
 
 def test_a_kind_that_pays_is_followed_and_one_that_does_not_is_sampled():

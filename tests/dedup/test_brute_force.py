@@ -258,6 +258,19 @@ def test_expected_spurious_matches_of_sketches():
     assert expected(sketches[:0]) == 0.0
 
 
+def test_pairs_missed_by_estimates():
+    # 3 minima at 0.5: a pair stays if at most one of them is equal; with texts nothing is estimated.
+    texts = [TEN, "b", "c", "d"]
+    sketches, filter = nd.MinHasher(3).sketch_many(texts), nd.FilterDesign.of(3, 1, 1, threshold=0.5)
+    assert nd.near_duplicates(sketches, filter=filter, threshold=0.5).missed_by_estimate == pytest.approx(0.5)
+    assert nd.near_duplicates(texts, filter=filter, num_perm=3, threshold=0.5).missed_by_estimate == 0.0
+    # Simulated: the share of pairs with independent minima that agree with probability 0.8 and whose estimate is below 0.8.
+    equal = np.random.default_rng(1).random((100_000, 84)) < 0.8
+    stay = (equal.mean(1) < 0.8).mean()
+    result = nd.near_duplicates(nd.MinHasher(84).sketch_many(texts))
+    assert result.missed_by_estimate == pytest.approx(stay, abs=0.008)  # 5 standard deviations
+
+
 def test_sketches_explain_by_estimates():
     result = nd.near_duplicates(nd.MinHasher(84).sketch_many([TEN, TEN + " more", "x y z a b c"]), threshold=0.5)
     told = result.explain(0, 1)

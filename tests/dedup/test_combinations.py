@@ -23,11 +23,20 @@ def test_every_combination_as_brute_force(seed):
     checked(drawn(seed))
 
 
+@given(st.integers(0, 10**9), st.sampled_from([1, 2, 5]))
+@settings(max_examples=25)
+def test_weights_as_brute_force(seed, min_df):
+    job = drawn(seed)
+    if job.documents:
+        options, how = job.options | {"verify": "fingerprints"}, job.how | {"filter": "complete"}
+        checked(replace(job, options=options, how=how, min_df=min_df))
+
+
 def test_long_runs_of_bands_as_brute_force():
     # These bands miss no pair of these corpora, so documents in long runs get the labels of brute force.
     whole = 0
     for seed in range(60):
-        job = drawn(seed)
+        job = replace(drawn(seed), min_df=None)  # weights need the complete filter
         if job.options["drop"] == "contained" or job.refusals():
             continue
         how = {**job.how, "filter": MANY_BANDS, "num_perm": MANY_BANDS.groups, "max_holders": (2, 3, 5)[seed % 3]}

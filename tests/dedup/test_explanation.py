@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from deduplicated import TEN, WORDS
 
@@ -73,3 +75,19 @@ def test_versions_are_not_compared():
     result = nd.near_duplicates([TEN, TEN + " eleven"], shingling=WORDS, one_per=["u", "u"], drop_common=0.5)
     told = result.explain(0, 1)
     assert told.verdict == "version" and all(score != score for score in told.scores)
+
+
+def test_weights_decide_the_score():
+    # By hand: of 3 documents, "common" is in all and weighs 1; each other word is in 2 or 1.
+    texts = ["common rare one", "common rare two", "common three four"]
+    idf = nd.Idf.learn(texts, WORDS)
+    of_common, of_rare, of_others = (idf.weights(WORDS.fingerprints(word))[0] for word in ("common", "rare", "one"))
+    assert of_common == 1.0 < of_rare < of_others
+    result = nd.near_duplicates(texts, threshold=0.3, weights=idf)
+    told, far = result.explain(1, 0), result.explain(0, 2)
+    score = (of_common + of_rare) / (of_common + of_rare + 2 * of_others)
+    assert told.scores == (score, score) == (result.score[1], result.pair_scores[0]) and told.verdict == "near"
+    assert told.resemblance == result.resemblance[1] == 0.5 and "compared with the threshold 0.3" in str(told)
+    assert far.verdict == "different" and far.scores[0] < far.resemblance == 0.2 and not far.proposed
+    assert pickle.loads(pickle.dumps(result)).explain(1, 0) == told
+    assert str(result.filter).endswith("misses no pair with a resemblance of at least 0.3, by weights")

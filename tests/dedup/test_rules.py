@@ -17,6 +17,7 @@ from ndcore.cli.options import TokenOptions
 from ndcore.dedup.rules import CALLERS, Rules
 
 DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)
+IDF = nd.Idf.learn(["a b c", "a b d"])
 SKETCHES = nd.MinHasher(84).sketch_many(["a b c d e f", "a b c d e g"])
 
 
@@ -37,6 +38,13 @@ SKETCHES = nd.MinHasher(84).sketch_many(["a b c d e f", "a b c d e g"])
         ({"reassign": "yes"}, TypeError, "reassign is True or False, got 'yes'"),
         ({"must_agree": "dates"}, ValueError, "must_agree holds 'dates'"),
         ({"must_agree": 3}, TypeError, "must_agree is 3"),
+        ({"weights": {1: 2.0}}, TypeError, "weights must be an Idf or None, got {1: 2.0}"),
+        ({"weights": IDF, "filter": "lsh"}, ValueError, "weights need filter='auto' or 'complete': LSH finds documents"),
+        ({"weights": IDF, "filter": DESIGN}, ValueError, "weights need filter='auto' or 'complete'"),
+        ({"weights": IDF, "verify": "tokens"}, ValueError, "weights need verify='fingerprints'"),
+        ({"weights": IDF, "shingling": WORDS}, nd.RecipeMismatch, "weights and shinglings"),
+        ({"weights": nd.Idf.learn(["a"], WORDS, min_df=9)}, ValueError,
+         r"all shingles weigh -0.5\d* by these weights, learned from 1 documents with min_df=9"),
     ],
     ids=str,
 )
@@ -50,7 +58,7 @@ def test_refusals(how, error, message):
     [
         ({"filter": "complete"}, "filter='complete'"), ({"drop": "contained"}, "drop='contained'"),
         ({"must_agree": "numbers"}, r"must_agree=\['numbers'\]"), ({"min_shingles": 5}, "min_shingles=5"),
-        ({"drop_common": 0.05}, "drop_common=0.05"), ({"lost": True}, "lost=True"),
+        ({"drop_common": 0.05}, "drop_common=0.05"), ({"lost": True}, "lost=True"), ({"weights": IDF}, "weights=…"),
     ],
     ids=str,
 )
@@ -65,7 +73,7 @@ def test_the_recipe_tells_results_apart():
     given = [
         {}, {"filter": "complete"}, {"filter": DESIGN}, {"drop": "contained"}, {"must_agree": "numbers"},
         {"min_shingles": 3}, {"drop_common": 0.5}, {"lost": True}, {"reassign": True}, {"threshold": 0.9},
-        {"shingling": WORDS},
+        {"shingling": WORDS}, {"weights": IDF}, {"weights": nd.Idf.learn(["a b c"])},
     ]
     recipes = [nd.near_duplicates(CORPUS[:30], **how).recipe for how in given]
     assert len({recipe.id for recipe in recipes}) == len(given)

@@ -110,6 +110,7 @@ def sketch_seeds(folder: Path) -> None:
         nd.BottomSketcher(size=5), nd.BottomSketcher(size=4, bits=40), nd.BottomSketcher(size=100, bits=64),
         nd.ModSketcher(2), nd.ModSketcher(1, size=4),
         nd.ModSketcher("adaptive"), nd.SimHasher(), nd.SimHasher(weights="distinct"), nd.Winnower(2),
+        nd.SimHasher(128), nd.SimHasher(256, "distinct"),
     )):  # fmt: skip
         for ids in (None, [f"id {i}" for i in range(len(TEXTS))], list(range(len(TEXTS)))):
             sketches = sketcher.sketch_many(TEXTS)
@@ -150,6 +151,7 @@ def use_sketches(seed: Path, folder: Path, rng: random.Random) -> None:
         if isinstance(sketches, nd.Simhashes):
             if n:
                 sketches.distance(0, n - 1)
+                sketches.cosine(0, n - 1)
             with may(ValueError):
                 nd.SimHasher.from_recipe(sketches.recipe)
             found = nd.HammingIndex(sketches.values[sketches.valid], recipe=sketches.recipe)
@@ -484,6 +486,7 @@ def _ask(made: Any, rng: random.Random) -> None:
         with may(KeyError):  # where ids and their order were swapped
             made.cluster_of(ident), made.members(ident)
             made.resembling(ident, 0.1, rng.choice(["resemblance", "containment"]), rng.choice([None, 3]))
+    made.collapse(ids[::-1], rng.choice(["rank", "representative"]), ids[:2])
     with may(ValueError):  # of a recipe that makes no sketcher
         for text in rng.sample(texts, 3):
             made.query(text, 0.1, rng.choice(["resemblance", "containment"]))

@@ -37,6 +37,7 @@ NAMES = [
     "fingerprint_error", "fingerprint_bits", "SimHasher", "Simhashes", "Idf", "BucketSketcher", "IMatcher",
     "TermSignatures", "Winnower", "Winnowed", "contamination", "Contamination", "rank_pairs", "Ranking", "lex",
     "LexedProgram", "WeightedMinHasher", "b_bit", "BBitSketches", "collapse", "Collapsed", "Resampled",
+    "collapse_hits", "CollapsedHits", "CollapsedKeys",
 ]  # fmt: skip
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(nd.__path__, "ndcore.") if not module.name.endswith("__main__")
@@ -255,10 +256,10 @@ def test_everyday_calls_of_help_run(tmp_path):
     for call in calls:
         path = tmp_path / ("sketches.nds" if "load" in call else "store")
         made = eval(call, {"nd": nd, "texts": texts, "items": texts, "results": texts, "a": texts[0], "b": texts[1],
-                           "path": path})
+                           "path": path, "answer": [{"body": text} for text in texts]})
         if isinstance(made, nd.Store):
             made.close()
-    assert len(calls) == 12
+    assert len(calls) == 13
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -27,6 +27,16 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> nd.Collection:
     return nd.Collection.build(tmp_path_factory.mktemp("choices") / "c.ndc", TEXTS, ["a", "b", "c"])
 
 
+def _collapse_keys(place: Path, by_client: bool, **options: Any) -> None:
+    """Fold a list by the clusters of an empty store, or by a client of one."""
+    with nd.Store.open(place) as store, store.listen():
+        if by_client:
+            with nd.StoreClient(place) as client:
+                client.collapse(["a"], **options)
+        else:
+            store.collapse(["a"], **options)
+
+
 def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[..., Any]]:
     """(public name, parameter) -> a call that takes the parameter by its name."""
     sketches = nd.MinHasher(84).sketch_many(TEXTS)
@@ -41,6 +51,11 @@ def _calls(made: nd.Collection, place: Path) -> dict[tuple[str, str], Callable[.
         ("repeats", "keep"): lambda **x: nd.repeats(TEXTS, **x),
         ("rank_pairs", "by"): lambda **x: nd.rank_pairs(TEXTS, **x),
         ("collapse", "drop"): lambda **x: nd.collapse(TEXTS, **x),
+        ("collapse_hits", "best"): lambda **x: nd.collapse_hits([{"text": TEXTS[0]}], text="text", **x),
+        ("collapse_hits", "drop"): lambda **x: nd.collapse_hits([{"text": TEXTS[0]}], text="text", **x),
+        ("Collection.collapse", "best"): lambda **x: made.collapse(["a"], **x),
+        ("Store.collapse", "best"): lambda **x: _collapse_keys(place.with_name("store"), False, **x),
+        ("StoreClient.collapse", "best"): lambda **x: _collapse_keys(place.with_name("store"), True, **x),
         ("cluster", "method"): lambda **x: nd.cluster(TEXTS, **x),
         ("cluster", "policy"): lambda **x: nd.cluster(TEXTS, **x),
         ("cluster", "cluster"): lambda **x: nd.cluster(TEXTS, **x),

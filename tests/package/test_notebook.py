@@ -73,8 +73,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
         store.decide("<script>", ROSE)
         verdict = store.decide("</td>", ROSE)
         version = store.history("</td>")[0]
+        keys = store.collapse(["</td>", "<script>", "<b>new"])
     return [
-        found, found.pairs, found.explain(0, 1), found.filter, found.recipe, nd.collapse(TEXTS), signatures,
+        found, found.pairs, found.explain(0, 1), found.filter, found.recipe, nd.collapse(TEXTS), keys, signatures,
+        nd.collapse_hits([{"<b>": text} for text in TEXTS], text="<b>"),
         nd.b_bit(signatures), nd.BucketSketcher().sketch_many(TEXTS), nd.BottomSketcher(5).sketch_many(TEXTS),
         nd.SimHasher().sketch_many(TEXTS), winnower.sketch_many(TEXTS),
         nd.meta_sketches(nd.BottomSketcher(50).sketch_many(TEXTS)), signatures.compare(), signatures.compare(0, 1),

@@ -11,7 +11,7 @@ from deduplicated import EVERY_PAIR, WORDS
 
 import ndcore as nd
 from ndcore.pairs.candidates import Runs
-from ndcore.pairs.representatives import merge_runs
+from ndcore.pairs.long_runs import merge_runs
 
 COMPLETE = {"shingling": WORDS, "filter": "complete"}
 FILTERS = [COMPLETE, {"shingling": WORDS, **EVERY_PAIR}]
@@ -30,8 +30,8 @@ def chains(seed: int, n: int = 60) -> list[str]:
 @pytest.mark.parametrize("reassign", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_do_not_depend_on_max_holders(filter, cluster, reassign, seed, monkeypatch):
-    monkeypatch.setattr("ndcore.pairs.representatives.BLOCK", 7)
-    monkeypatch.setattr("ndcore.pairs.representatives.PART", 3)
+    monkeypatch.setattr("ndcore.pairs.long_runs.BLOCK", 7)
+    monkeypatch.setattr("ndcore.pairs.long_runs.PART", 3)
     texts = chains(seed)
     how = {**filter, "threshold": 0.6, "cluster": cluster, "reassign": reassign, "against": chains(seed + 9, 10)}
     whole = nd.near_duplicates(texts, max_holders=1000, **how)

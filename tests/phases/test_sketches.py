@@ -68,7 +68,7 @@ def test_a_missing_text_is_named():
 
 @pytest.mark.parametrize("sketcher", [
     nd.MinHasher(8, bits=32), nd.MinHasher(8), nd.BottomSketcher(8, exact_sizes=True), nd.ModSketcher(1),
-    nd.ModSketcher("adaptive"), nd.SimHasher(), nd.Winnower(),
+    nd.ModSketcher("adaptive"), nd.SimHasher(), nd.SimHasher(256), nd.Winnower(),
 ])
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_binary()])
 def test_sketches_of_any_kind(sketcher, kind):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ndcore.reference.dedup import Read, accepted_pairs, count_shingles, score
+from ndcore.reference.dedup import Read, accepted_pairs, count_shingles, score, weighted_prefix_lengths
 
 
 def read(*shingles: str, group: int = 0, key: int = 0) -> Read:
@@ -35,3 +35,14 @@ def test_a_common_shingle_has_twenty_leaders(n, common):
     reads = [read("menu", f"own {i}") for i in range(n)]
     counted = count_shingles(reads, range(n), range(n), 0.5)
     assert len(counted.common) == common and len(counted.shingles[0]) == 2 - common
+
+
+def test_weights_by_hand():
+    weigh = {1: 1, 2: 2, 3: 10, 4: 7}.__getitem__
+    assert score({1, 2, 3}, {2, 3, 4}, "resembling", weigh) == 12 / 20
+    assert score({1, 2, 3}, {2, 3, 4}, "contained", weigh) == 12 / 13
+    assert score({2, 3, 4}, {1, 2, 3}, "contained", weigh) == 12 / 19
+    # The rarest first: 3, 2, 1. What is left weighs 13, 3 and 1 of 13, and the bounds are 13/13, 3/23 and 1/25.
+    count = {1: 9, 2: 5, 3: 2}
+    lengths = [weighted_prefix_lengths({1, 2, 3}, count, weigh, threshold) for threshold in (1.0, 0.5, 0.2, 0.1, 0.04)]
+    assert lengths == [(1, 1), (1, 1), (2, 1), (2, 2), (3, 3)]

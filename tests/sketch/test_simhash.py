@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -23,6 +24,11 @@ KERNEL = "simhash"
 SEEDS = st.sampled_from([0, 1, 2, 2**63, 2**64 - 1])
 LARGEST = 2.0**15 - 2.0**-16
 weights = st.floats(-LARGEST, LARGEST) | st.sampled_from([0.0, 1.0, -1.0, LARGEST, -LARGEST, 2.0**-17, 3 * 2.0**-17])
+
+
+def as_int(row) -> int:
+    """Join the words of a simhash, the most significant first."""
+    return int.from_bytes(np.asarray(row, ">u8").tobytes(), "big")
 
 
 def initial_letter(tokens) -> float:
@@ -55,6 +61,23 @@ def test_vectors(vectors, variant):
     for case in data["weighted"]:
         [found] = simhashed(nd.SimHasher(), [bags[case["bag"]]], case["weights"]).values.tolist()
         assert hex(found) == case["value"], case["bag"]
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_vectors_of_more_bits(vectors, variant, bits):
+    data = vectors("simhash")
+    bags = {name: [int(f, 16) for f in bag] for name, bag in data["bags"].items()}
+    known = {f: (f % 1000 - 500) / 64 for bag in bags.values() for f in bag if f % 3}
+    cases = [case for case in data["wide"] if case["bits"] == bits]
+    for case in cases:
+        bag, seed = bags[case["bag"]], int(case["seed"], 16)
+        given = [(v % 2**40) / 2**33 - 64 for v in islice(splitmix64(9100 + len(bag)), len(bag))]
+        for name, kind, beside in (("value", None, None), ("distinct", "distinct", None), ("mapped", known, None),
+                                   ("weighted", None, given)):  # fmt: skip
+            found = simhashed(nd.SimHasher(bits, kind, seed), [bag], beside).values
+            assert found.shape == (1, bits // 64)
+            assert hex(as_int(found[0])) == case[name], (case["bag"], name)
+    assert len(cases) > 20
 
 
 def test_units_of_vectors(vectors):
@@ -103,6 +126,23 @@ def test_texts_as_the_reference(variant, documents, width, labelled, seed):
     ]
 
 
+@given(st.lists(st.lists(st.tuples(st.integers(0, 2**64 - 1), weights), max_size=30), min_size=1, max_size=3), SEEDS,
+       st.sampled_from([128, 256]))
+def test_more_bits_as_the_reference(variant, bags, seed, bits):
+    """Require of every way to weigh: the bits of the reference, of which the first 64 are the simhash of 64 bits."""
+    fingerprints = [[f for f, _ in bag] for bag in bags]
+    flat, mapping = [w for bag in bags for _, w in bag], {f: w for bag in bags for f, w in bag[::2]}
+    for kind, beside in ((None, None), ("distinct", None), (mapping, None), (None, flat)):
+        found = simhashed(nd.SimHasher(bits, kind, seed), fingerprints, beside)
+        assert [as_int(row) for row in found.values] == [
+            reference.simhash(fs, [w for _, w in bag] if beside is not None else kind, seed, bits)
+            for fs, bag in zip(fingerprints, bags, strict=True)]
+        narrow = simhashed(nd.SimHasher(64, kind, seed), fingerprints, beside)
+        assert found.values[:, 0].tolist() == narrow.values.tolist()
+        for name in ("valid", "sizes", "sizes_exact"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(narrow, name))
+
+
 # ---------------------------------------------------------------------------------------------- edges
 
 
@@ -135,6 +175,14 @@ def test_ties_are_zero(variant, n):
         assert simhashed(nd.SimHasher(), [half], [LARGEST] * (n - 2) + [1 + more, 1]).values.tolist() == [value]
 
 
+@pytest.mark.parametrize("kind", [None, "distinct"])
+def test_every_length_of_a_bag_of_more_bits(variant, kind):
+    outputs = splitmix64(11)
+    bags = [[next(outputs) for _ in range(n)] for n in LENGTHS]
+    found = simhashed(nd.SimHasher(256, kind), bags).values
+    assert [as_int(row) for row in found] == [reference.simhash(bag, kind, bits=256) for bag in bags]
+
+
 def test_order_changes_nothing(variant):
     outputs = splitmix64(3)
     bag = [next(outputs) for _ in range(777)]
@@ -162,7 +210,7 @@ def test_threads_do_not_change_anything():
     documents = [f"{i} " * (i % 40) + f"tail {i}" for i in range(900)] + ["z y x " * 200_000]
     idf = nd.Idf.learn(documents)
     for kind in (None, "distinct", idf):
-        sketcher = nd.SimHasher(weights=kind)
+        sketcher = nd.SimHasher(64 if kind is None else 128, weights=kind)
         one = sketcher.sketch_many(documents, threads=1)
         for threads in (2, 4, None):
             many = sketcher.sketch_many(iter(documents), threads=threads)
@@ -172,6 +220,7 @@ def test_threads_do_not_change_anything():
 
 def test_no_documents():
     for kind in (None, "distinct", {5: 1.0}, initial_letter):
+        assert nd.SimHasher(256, kind).sketch_many([]).values.shape == (0, 4)
         found = nd.SimHasher(weights=kind).sketch_many([])
         assert (found.values.shape, found.values.dtype, len(found)) == ((0,), np.uint64, 0)
     assert len(nd.SimHasher().sketch_hashes([], [0], [])) == 0
@@ -208,6 +257,46 @@ def test_finds_near_duplicates_with_the_index():
     pairs = nd.HammingIndex(found.values[found.valid], ids=np.flatnonzero(found.valid), max_distance=3).pairs()
     assert list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)) == [(0, 1)]
     assert pairs.distance.tolist() == [found.distance(0, 1)]
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_finds_near_duplicates_of_more_bits(bits, tmp_path):
+    """Give simhashes of more bits to indexes, pairs and joins as they are."""
+    words = [f"word{i}" for i in range(3000)]
+    documents = [" ".join(words[:1500]), " ".join([*words[:1500], "end"]), " ".join(words[1500:]), ""]
+    hasher = nd.SimHasher(bits)
+    found = hasher.sketch_many(documents)
+    near = int(found.distance(0, 1))
+    assert near == (as_int(found[0]) ^ as_int(found[1])).bit_count() <= 8 < 31 < found.distance(0, 2)
+    values, rows = found.values[found.valid], np.flatnonzero(found.valid)
+    index = nd.HammingIndex(values, ids=rows, max_distance=31, recipe=found.recipe)
+    assert (index.bits, index.query(found.values[0])[0].tolist()) == (bits, [0, 1])
+    index.save(tmp_path / "i")
+    again = nd.SimHasher.from_recipe(nd.HammingIndex.open(tmp_path / "i").recipe)
+    assert again == hasher and again.bits == bits
+    for pairs in (index.pairs(), nd.hamming_pairs(values, ids=rows, max_distance=31)):
+        assert (pairs.a.tolist(), pairs.b.tolist(), pairs.distance.tolist()) == ([0], [1], [near])
+    assert nd.hamming_join(found.values[:1], values, 31).distance.tolist() == [0, near]
+
+
+def test_what_else_more_bits_do(tmp_path):
+    documents = ["a b c d e f g", "a b c d e f h", "", "x y z"]
+    found = nd.SimHasher(128, "distinct").sketch_many(documents)
+    assert found[1:].concat(found[:1]).values.tolist() == [*found.values[1:].tolist(), found.values[0].tolist()]
+    assert math.isnan(found.distance(0, 2)) and "128" in found._repr_html_()
+    assert pickle.loads(pickle.dumps(found)).values.tolist() == found.values.tolist()
+    found.ids = ["a", "b", "c", "d"]
+    found.save(tmp_path / "s")
+    for mmap in (False, True):
+        loaded = nd.load(tmp_path / "s", mmap=mmap)
+        assert isinstance(loaded, nd.Simhashes) and loaded.recipe == found.recipe and loaded.ids == found.ids
+        np.testing.assert_array_equal(loaded.values, found.values)
+    with pytest.raises(nd.RecipeMismatch, match="bits is 128 here and 64 there"):
+        found[:1].distance(nd.SimHasher(weights="distinct").sketch(documents[0]))
+    by_tokens = nd.SimHasher(256, initial_letter).sketch_many(documents)
+    assert by_tokens.values[:, 0].tolist() == nd.SimHasher(weights=initial_letter).sketch_many(documents).values.tolist()
+    pytest.importorskip("pyarrow")
+    assert found.to_arrow()["sketch"].to_pylist() == found.values.tolist()
 
 
 # ---------------------------------------------------------------------------------------------- sketches
@@ -247,7 +336,7 @@ def test_to_arrow():
 @pytest.mark.parametrize("call", ["resemblance", "containment", "interval", "union", "compare"])
 def test_sets_cannot_be_estimated(call):
     found = nd.SimHasher().sketch_many(["a b c", "d e f"])
-    with pytest.raises(TypeError, match=r"simhash sketches have no .*distance\(i, j\) estimates the angle"):
+    with pytest.raises(TypeError, match=r"simhash sketches have no .*distance\(i, j\) and cosine\(i, j\)"):
         getattr(found, call)(0, 1)
 
 
@@ -255,8 +344,18 @@ def test_files_that_do_not_fit(tmp_path):
     found = nd.SimHasher().sketch_many(["a b c", "d e f"])
     found.values = found.values.astype(np.int64)
     found.save(tmp_path / "s")
-    with pytest.raises(nd.CorruptFile, match="simhashes are uint64 of one dimension"):
+    with pytest.raises(nd.CorruptFile, match=r"simhashes of 64 bits are uint64 \(2,\), without offsets; got int64 \(2,\)"):
         nd.load(tmp_path / "s")
+    found = nd.SimHasher(128).sketch_many(["a b c", "d e f"])
+    found.values = found.values[:, :1]
+    found.save(tmp_path / "s")
+    with pytest.raises(nd.CorruptFile, match=r"simhashes of 128 bits are uint64 \(2, 2\), .*; got uint64 \(2, 1\)"):
+        nd.load(tmp_path / "s")
+    for bits in (0, 127, 2**70):
+        nd.Simhashes(found.values, nd.SimHasher()._recipe(bits=bits), sizes=found.sizes, sizes_exact=found.sizes_exact,
+                     valid=found.valid).save(tmp_path / "s")
+        with pytest.raises(nd.CorruptFile, match=f"the recipe's bits are {bits}, not 64, 128 or 256"):
+            nd.load(tmp_path / "s")
 
 
 # ---------------------------------------------------------------------------------------------- recipes
@@ -267,6 +366,7 @@ DIFFERENT = [
     nd.SimHasher(weights={1: 2.0, 2**64 - 1: -1}), nd.SimHasher(weights={1: 2.0}), nd.SimHasher(weights=initial_letter),
     nd.SimHasher(weights=nd.Idf.learn(["a b", "b c", "c b"], TWO)),
     nd.SimHasher(weights=nd.Idf.learn(["a b", "b c", "c b"], TWO, min_df=2)), nd.SimHasher(weights=nd.Idf.learn([])),
+    nd.SimHasher(128), nd.SimHasher(256, nd.Idf.learn(["a b", "b c", "c b"], TWO)),
 ]  # fmt: skip
 
 
@@ -329,7 +429,7 @@ def test_an_idf_brings_its_shingling():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: nd.SimHasher(128), ValueError, "bits must be one of 64, got 128"),
+        (lambda: nd.SimHasher(96), ValueError, "bits must be one of 64, 128, 256, got 96"),
         (lambda: nd.SimHasher(seed=-1), ValueError, "seed must be an int"),
         (lambda: nd.SimHasher(weights="equal"), TypeError, "weights must be None, 'distinct', an Idf, .* got 'equal'"),
         (lambda: nd.SimHasher(weights=[1.0]), TypeError, r"got \[1.0\]"),
@@ -386,6 +486,8 @@ def test_more_occurrences_than_are_exact_are_refused(monkeypatch):
 
 
 def test_reference_refuses():
+    with pytest.raises(ValueError, match="bits is 96; give 64, 128 or 256"):
+        reference.simhash([1], bits=96)
     for weight in (math.nan, math.inf, 2**15, -(2**15), LARGEST + 2.0**-17):
         with pytest.raises(ValueError, match="weight is"):
             reference.weight_units(weight)

@@ -37,14 +37,32 @@ def test_a_bit_differs_with_the_probability_of_the_angle(kind, part):
 
 
 def test_bits_are_balanced_and_independent():
-    """Expect each of 64 bits in half of the simhashes of unrelated sets, and no two alike, within 5 standard errors."""
+    """Expect each of 256 bits in half of the simhashes of unrelated sets, and no two alike, within 5 standard errors."""
     rng = np.random.default_rng(5)
     n = 4000
-    found = nd.SimHasher().sketch_hashes(rng.integers(0, 2**64, 33 * n, np.uint64), np.arange(0, 33 * n + 1, 33)).values
-    bits = (found[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).astype(float)
+    hasher = nd.SimHasher(256)
+    found = hasher.sketch_hashes(rng.integers(0, 2**64, 33 * n, np.uint64), np.arange(0, 33 * n + 1, 33)).values
+    bits = (found[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).astype(float).reshape(n, 256)
     assert np.abs(bits.mean(axis=0) - 0.5).max() <= 5 * 0.5 / math.sqrt(n)
-    correlations = np.corrcoef(bits.T) - np.eye(64)
+    correlations = np.corrcoef(bits.T) - np.eye(256)
     assert np.abs(correlations).max() <= 5.5 / math.sqrt(n)
+
+
+@pytest.mark.parametrize("bits", [64, 128, 256])
+def test_cosines_are_estimated_with_the_error_that_is_stated(bits):
+    """Take 200 pairs of sets of 500, of which 450 are common: their cosine is 0.9."""
+    rng, pairs = np.random.default_rng(bits), 200
+    bags = []
+    for _ in range(pairs):
+        both = rng.integers(0, 2**64, 550, np.uint64)
+        bags += [both[:500], both[50:]]
+    found = simhashed(nd.SimHasher(bits), bags)
+    estimates = [found.cosine(i, i + 1) for i in range(0, 2 * pairs, 2)]
+    angle = math.acos(0.9)
+    error = math.pi * math.sin(angle) * math.sqrt(angle / math.pi * (1 - angle / math.pi) / bits)
+    assert abs(np.mean(estimates) - 0.9) <= 5 * error / math.sqrt(pairs) + 1 / 200
+    assert 0.75 * error <= np.std(estimates) <= 1.25 * error
+    assert found.cosine(3, 3) == 1.0 and math.isnan(nd.SimHasher(bits).sketch_many(["a", ""]).cosine(0, 1))
 
 
 def test_structured_input_is_mixed():

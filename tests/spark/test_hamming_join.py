@@ -43,6 +43,8 @@ def test_no_queries_and_what_is_refused(spark: Any) -> None:
         hamming_join([5], df, id="id").collect()
     with pytest.raises(Exception, match="4 bits"):
         hamming_join([5], df.selectExpr("id", "100L as sketch"), 1, id="id", bits=4).collect()
+    with pytest.raises(ValueError, match="bits is 256; on Spark fingerprints have 1 to 64 bits"):
+        hamming_join([1], df, bits=256, id="id")
     with pytest.raises(TypeError, match="column='name' of fingerprints is of type string; fingerprints are bigint"):
         hamming_join([5], df, id="id", column="name")
     with pytest.raises(TypeError, match=r"span=… is an option of ndcore.hamming_join, and not available on Spark"):

@@ -16,7 +16,7 @@ from ndcore.spark import sketch
 TEXTS = ["a rose is a rose is a rose", "", "something else entirely, as it seems", "one", "a rose is a rose " * 40]
 
 
-@pytest.mark.parametrize("sketcher", [None, nd.SimHasher(), nd.Winnower()])
+@pytest.mark.parametrize("sketcher", [None, nd.SimHasher(), nd.SimHasher(128), nd.Winnower()])
 def test_the_local_sketches(spark: Any, sketcher: Any) -> None:
     df = spark.createDataFrame([(i, text) for i, text in enumerate(TEXTS)], "id bigint, text string").repartition(3)
     found = sketch(df, id="id", sketcher=sketcher)

@@ -41,6 +41,9 @@ def test_everything_is_as_in_the_store(both):
         assert client.text(key) == direct.text(key) and type(client.text(key)) is type(direct.text(key))
         assert client.history(key) == store.history(key)
     assert "x" not in client
+    ranked = ["x", -7, b"\xff", "a", "\ud800"]
+    for more in ({}, {"best": "latest"}, {"best": [1, 2, 3, 4, 5], "earlier": ["empty", "\ud800"]}):
+        assert client.collapse(ranked, **more) == store.collapse(ranked, **more) == direct.collapse(ranked, **more)
     assert client.history(-7) == direct.history(-7)
     client.remove(-7)
     assert -7 not in client

@@ -152,7 +152,8 @@ def test_a_closed_store_answers_nothing(tmp_path):
     for call in (
         lambda: store.peek(TEXT), lambda: "a" in store, lambda: len(store), lambda: store.cluster("a"),
         lambda: list(store.clusters()), lambda: store.locate("a"), lambda: store.history("a"), lambda: store.text("a"),
-        lambda: store.stats(), lambda: store.check(), lambda: store.refresh(), lambda: store.flush(),
+        lambda: store.collapse(["a"]), lambda: store.stats(),
+        lambda: store.check(), lambda: store.refresh(), lambda: store.flush(),
         lambda: session.peek(TEXT), lambda: store.decide("b", TEXT), lambda: store.compact(), lambda: store.expire(0),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="is closed; open it again"):

@@ -114,7 +114,9 @@ def test_hostile_calls_end_in_errors_and_the_store_goes_on(store):
             ("decide_many", [7]), ("decide_many", [[1]]), ("decide_many", [[["a", True]]]), ("decide_many", [[], 1 << 40]),
             ("remove", ["missing"]), ("expire", []), ("expire", ["x"]), ("cluster", [{"bytes": "?"}]),
             ("cluster", [{"bytes": "", "more": 1}]), ("history", [1 << 70]), ("text", [None]), ("commit", []),
-            ("discard", []), ("peek", ["x", {"pickle": ""}]), ("clusters", ["two"]))),
+            ("discard", []), ("collapse", [7]), ("collapse", [["a"], 5]), ("collapse", [["a"], "rank", "b"]),
+            ("collapse", [["a"], [None]]), ("collapse", [{"collapsed": [1]}]), ("peek", ["x", {"pickle": ""}]),
+            ("clusters", ["two"]))),
         {"call": "decide", "session": 7, "arguments": ["a", "x"]},
     ]
     with connected(store) as connection:

@@ -113,3 +113,46 @@ def test_a_page_with_its_versions(tmp_path, evidence):
             assert np.array_equal(page.features, expected.features) and page.tokens == expected.tokens
             assert page.size == expected.size and isinstance(page.text, str)
         assert (found[0].whole == expected.whole) and found[1].whole == found[2].whole != expected.whole
+
+
+@pytest.mark.parametrize("evidence", ["text", "sketch"])
+def test_a_ranked_list_is_folded_by_clusters(tmp_path, evidence):
+    """Beside `cluster`, for str, bytes and int; a new version moves its page to another cluster."""
+    other = "nothing of this is like the text above it at all"
+    pages = [("a", TEXT, 5), (7, TEXT + " more", 9), (b"b", other, 1), ("c", TEXT, 2), (8, "all alone, of its own kind", 3)]
+    with opened(tmp_path, **settings(evidence=evidence)) as store:
+        for page in pages:
+            store.decide(*page)
+        keys = ["new", "c", b"b", 7, "a", "new", 8]
+        result = store.collapse(keys)
+        assert result.labels == [0, 1, 2, 1, 1, 0, 6] and result.unknown == ["new", "new"]
+        assert result.clusters == [None, "a", b"b", "a", "a", None, 8]
+        assert result.clusters == [store.cluster(key)[0] if key in store else None for key in keys]
+        for best, shown in (("representative", "a"), ("latest", 7), ([0, 2, 0, 1, 2, 0, 0], "c")):
+            assert store.collapse(keys, best).shown == ["new", shown, b"b", 8]
+        assert store.collapse(keys, np.array([0, 2, 0, 1, 2, 0, 0])).shown == ["new", "c", b"b", 8]
+        store.mark_gone(7)
+        assert store.collapse(keys, "latest").shown == ["new", "a", b"b", 8]
+        assert store.collapse(["new", 7, "new"], "latest").shown == ["new", 7]  # all that the list has is gone
+        assert store.collapse(keys, earlier=["a", "new"]).labels == [-1, -1, 2, -1, -1, -1, 6]
+        assert store.collapse([7, b"b"], earlier=["c"]).repeated == [0]  # by the cluster, though "c" is not in the list
+        store.decide("c", other + " but this", 10)
+        assert store.collapse(keys).folded == {0: [5], 1: [2], 3: [4], 6: []}
+        store.remove("a")
+        assert store.collapse([7, "a"]).clusters == [7, None]
+        assert store.collapse([]).shown == []
+        for keys, options, error, message in (
+            (["a", None], {}, TypeError, "the key is None"), ([1.5], {}, TypeError, "keys are str, bytes or int"),
+            ([1 << 64], {}, ValueError, "64 bits"), ("a", {}, TypeError, "keys is a list"),
+            (["a"], {"best": "first"}, ValueError, "rank, representative, latest, got 'first'"),
+        ):
+            with pytest.raises(error, match=message):
+                store.collapse(keys, **options)
+
+
+def test_urls_of_one_page_are_folded(tmp_path):
+    pytest.importorskip("w3lib")
+    with opened(tmp_path, keys="url") as store:
+        store.decide("http://a.example/?b=1&a=2", TEXT)
+        result = store.collapse(["http://a.example/?a=2&b=1", "http://a.example/?b=1&a=2#top", "http://b.example/"])
+        assert result.labels == [0, 0, 2] and result.clusters[0] == "http://a.example/?a=2&b=1"

@@ -57,6 +57,9 @@ def main_job() -> None:
     collapsed = nd.collapse(TEXTS, drop="contained")
     assert_type(collapsed.drop, Literal["resembling", "contained"])
     assert_type(collapsed.folded, dict[int, list[int]])
+    hits = nd.collapse_hits([{"body": text} for text in TEXTS], text="body", best=lambda hit: len(hit["body"]))
+    assert_type(hits, nd.CollapsedHits)
+    assert_type(hits.kept, list[int])
 
 
 def sketches() -> None:
@@ -81,9 +84,10 @@ def sketches() -> None:
     assert_type(nd.SimHasher().sketch("a rose"), nd.Simhashes)
     assert_type(nd.SimHasher(weights="distinct").sketch_hashes([1, 2], [0, 2]), nd.Simhashes)
     assert_type(hashed.distance(0, 1), float)
-    assert_type(hashed[0], np.uint64)
+    assert_type(hashed[0], np.uint64 | UInts)
     assert_type(hashed[:1], nd.Simhashes)
-    assert_type(list(hashed), list[np.uint64])
+    assert_type(list(hashed), list[np.uint64 | UInts])
+    assert_type(nd.SimHasher(256).sketch("a rose").cosine(0, 0), float)
     assert_type(nd.ModSketcher("adaptive", size=99).sketch(b"a rose").offsets, Ints | None)
     assert_type(nd.BucketSketcher(4).sketch_many(TEXTS).labels(need=2), Ints)
     assert_type(nd.Winnower(40, nd.Shingling("char", 9)).sketch_many(TEXTS).positions, Ints)
@@ -123,6 +127,8 @@ def collections(progress: Progress) -> None:
     assert_type(found.rethreshold(cluster="components", guard=0.3), nd.Clustering)
     built = nd.Collection.build(Path("web"), TEXTS, range(2))
     assert_type(built.extend("web2", TEXTS), nd.Collection)
+    assert_type(nd.collapse_hits([{"id": 1}], by=built, best="representative").response, Any)
+    assert_type(built.collapse([1, 0], [0.5, 0.1], earlier=[3]), nd.CollapsedKeys)
     assert_type([each.resemblance for each in built.query("a rose", limit=3)], list[float])
     nd.cluster(TEXTS, method="minima")  # type: ignore[arg-type]
 
@@ -153,6 +159,9 @@ def stores(client: nd.StoreClient) -> None:
     """A store says one of five verdicts; a client of it has the same types."""
     with nd.Store.open("seen", evidence="shingles", scope="host", keys="url", durability="each") as store:
         assert_type(store, nd.Store)
+        assert_type(store.collapse(["a", "b"], "latest"), nd.CollapsedKeys)
+        assert_type(nd.collapse_hits([{"id": "a"}], by=store).unknown, list[Any])
+        assert_type(nd.collapse_hits([{"id": "a"}], by=client).unknown, list[Any])
         verdict = store.decide("https://a.example", "a rose", dt.date(2026, 1, 31))
         assert_type(verdict.verdict, Judged)
         assert_type(verdict.version, Change | None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, LANGUAGES, ORDERS, SCOPES
+from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, LANGUAGES, ORDERS, SCOPES, SIMHASH_BITS
 from ndcore.cli import values
 from ndcore.cli.command import (
     COMMANDS,
@@ -132,6 +132,9 @@ class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
         "earlier or later; the same documents are kept")
     lost: bool = option(VERDICTS,
         "count the shingles of each dropped document that no kept document has, and list the largest losses first")
+    weights: str | None = option(VERDICTS,
+        "count rare shingles more: scores are shares of weight, by FILE.ndw, which ndcore sketch --kind simhash --learn "
+        "writes, and with its shingles", metavar="FILE.ndw")
     max_lost: int | None = option(VERDICTS,
         "drop a document only if no run of more than N of its words is lacking in the kept one", metavar="N",
         parse=values.whole)
@@ -169,6 +172,9 @@ class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
     window: int | None = option("kind of sketch",
         "winnow: shingles of a window; a common run of N + W - 1 tokens leaves a fingerprint in common (default 16)",
         metavar="N", parse=values.minima)
+    bits: str | None = option("kind of sketch",
+        "simhash: bits of a simhash; distances of more bits tell near from far better (default 64)",
+        choices=tuple(map(str, SIMHASH_BITS)))
     weights: str | None = option("kind of sketch",
         "simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
         "shingle counts as often as it occurs)", metavar="WEIGHTS")
@@ -530,6 +536,36 @@ class QueryOptions(RecordOptions):
     limit: int | None = option("query", "find at most N documents", metavar="N", parse=values.positive)
     verify: bool = option("query", "check all checksums of the collection first")
     json: bool = option(OUTPUT, "print a list of objects")
+
+
+@command("collapse", "fold near-duplicates in the answer of a search engine", "collapse.run_collapse",
+         epilog="An answer is the JSON of OpenSearch or Elasticsearch (hits.hits) or of Solr (response.docs), or an array "
+                "of hits. In it, only hits are left out; all other fields are printed as they are.")
+class CollapseOptions(ShingleOptions):
+    """Read the answer of a search engine, and print it without hits that nearly duplicate a hit above them. Either the
+    texts in the answer are compared with each other, or the hits are folded by the clusters of a collection or a store.
+    """
+
+    response: str = argument("ANSWER", "a file of JSON, or - for standard input")
+    text_field: str | None = option(INPUT,
+        "compare the texts in this field; article.body is the field body of the object article", metavar="FIELD")
+    collection: str | None = option(DUPLICATES, "fold by the clusters that ndcore cluster wrote", metavar="COLLECTION")
+    store: str | None = option(DUPLICATES, "fold by the clusters of a store", metavar="STORE")
+    id_field: str | None = option(INPUT,
+        "field with the ids by which the collection or store knows the hits (default: _id of OpenSearch, else id)",
+        metavar="FIELD")
+    best: str = option(DUPLICATES,
+        "which hit of a cluster is printed: the first in rank, the representative of the cluster if it is among them, or, "
+        "with --store, the one with the latest version (default rank)",
+        choices=("rank", "representative", "latest"), default="rank")
+    earlier: list[str] = option(DUPLICATES,
+        "what this command printed for an earlier page of the same search: leave out what is like its hits (repeatable)",
+        metavar="ANSWER", many=True)
+    threshold: float | None = option(DUPLICATES,
+        "resemblance from which a hit is left out (default 0.8)", metavar="T", parse=values.threshold)
+    drop: str | None = option(DUPLICATES,
+        "leave out hits that resemble one above them, or also those contained in one (default resembling)", choices=DROPS)
+    json: bool = option(OUTPUT, "print one JSON object: what was folded under which hit, and the answer")
 
 
 family("store", "keep what a crawler has seen: verdicts, clusters, versions of pages",

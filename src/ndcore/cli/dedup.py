@@ -12,13 +12,12 @@ import numpy as np
 from ndcore.cli import summary
 from ndcore.cli.account import present
 from ndcore.cli.commands import DedupOptions
-from ndcore.cli.dedup_findings import DedupFindings, DedupRun, check_threshold
+from ndcore.cli.dedup_findings import DedupFindings, DedupRun, check_threshold, choose_run_settings
 from ndcore.cli.dedup_output import dedup_account, dedup_page, documents_of, pairs_of
 from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import (
     RECORD_FORMATS,
     all_sketches,
-    choose_settings,
     find_inputs,
     refuse_bare,
     with_settings,
@@ -39,6 +38,7 @@ from ndcore.pairs.lost import SOUGHT
 from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
+from ndcore.sketch.weights import Idf
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 
@@ -102,6 +102,9 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
     if options.drop == "contained" and options.filter == "lsh":
         raise UsageError("--drop contained is found by the complete filter, and --filter lsh by bands of signatures, which "
                          "find documents that resemble each other: leave --filter out")
+    if options.weights is not None and options.filter == "lsh":
+        raise UsageError("--weights needs the complete filter, and --filter lsh finds documents that have many shingles in "
+                         "common, which may weigh little: leave --filter out")
     if options.max_lost is not None and (options.cluster != "star" or options.reassign):
         other = "--reassign" if options.reassign else f"--clustering {options.cluster}"
         raise UsageError(f"--max-lost is checked for each document against the one before it that it joins; leave out "
@@ -109,7 +112,7 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
     needing = {
         "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
         "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,
-        "--lost": options.lost, "--max-lost": options.max_lost is not None,
+        "--lost": options.lost, "--max-lost": options.max_lost is not None, "--weights": options.weights is not None,
     }
     for option, given in needing.items():
         if given and sketched is not None:
@@ -122,8 +125,10 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
 
 def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
     """Estimate the costs of the run; the documents of --against are read too."""
-    shingling, numbers = choose_settings(options, [], num_perm=options.num_perm, seed=options.seed)
-    rules = Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost)
+    weights = None if options.weights is None else Idf.load(options.weights)
+    shingling, numbers = choose_run_settings(options, [], weights)
+    rules = Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost,
+                  weights=weights)
     num_perm: int = numbers.get("num_perm", 84)
     if rules.prefix is None:
         num_perm = check_threshold(options.thresholds[0], num_perm)
@@ -148,17 +153,18 @@ def _estimate_sets(rules: Rules, limit: float, num_perm: int, shingles: float, d
     looked up; the count of losses has the shingles of dropped documents, in parts. If the filter is chosen later, all of
     this may be needed, or nothing.
     """
-    size = SHINGLE_BYTES * shingles
+    weighted = 1.5 if rules.weights is not None else 1.0  # a weight takes half the bytes of its shingle
+    size = SHINGLE_BYTES * weighted * shingles
     if rules.chooses and size > ROOM_RATIO * 4 * num_perm * documents:
         return Range(0, 0), Range(0, 0)  # LSH is chosen in any case
-    low, high = min(size, SETS_IN_MEMORY), min(size, SETS_IN_MEMORY)
+    low = high = min(size, SETS_IN_MEMORY * weighted)
     prefix = PrefixFilter(rules.threshold) if rules.chooses else rules.prefix
     if prefix is not None:
         entries = 1.0 if rules.contained else prefix.probe_length(np.array([100]))[0] / 100
         low, high = low + min(2 * shingles, limit), high + min((4 + ENTRY_BYTES * entries) * shingles, limit, MEMORY)
     if rules.lost:
         high += 5 * SHINGLE_BYTES * min(shingles, SOUGHT)
-    spilled = size if size > SETS_IN_MEMORY else 0.0
+    spilled = size if size > SETS_IN_MEMORY * weighted else 0.0
     return Range(0 if rules.chooses else low, high), Range(0 if rules.chooses else spilled, spilled)
 
 

@@ -63,6 +63,8 @@ from ndcore.report.plain_values import plain
 from ndcore.sketch.cardinality import sizes_of_rows
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.weights import Idf
+from ndcore.text.shingling import Shingling
 
 # ---- the search
 
@@ -144,8 +146,9 @@ class DedupRun:
         """
         options, threshold = self.options, self.options.thresholds[0]
         saved = [side.corpus for side in self.sides if side.sketched]
-        self.shingling, numbers = choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
-        if options.filter != "complete" and options.drop != "contained":
+        weights = None if options.weights is None else Idf.load(options.weights)
+        self.shingling, numbers = choose_run_settings(options, saved, weights)
+        if options.filter != "complete" and options.drop != "contained" and weights is None:
             check_threshold(threshold, numbers.get("num_perm", 84))
         codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
         with reporting(not options.quiet) as report:
@@ -160,6 +163,7 @@ class DedupRun:
                 drop_common=options.drop_common,
                 lost=options.lost,
                 max_lost=options.max_lost,
+                weights=weights,
                 reassign=options.reassign,
                 against=None if self.known is None else self.known.corpus,
                 keep=options.keep[0] if self.ranking is None else self.ranking.priorities,
@@ -189,6 +193,16 @@ class DedupRun:
         if not known or len(known) < len(positions):
             return None
         return sum(read for read, _ in known), sum(total for _, total in known)
+
+
+def choose_run_settings(
+    options: DedupOptions, saved: Sequence[Any], weights: Idf | None
+) -> tuple[Shingling, dict[str, Any]]:
+    """Choose the shingling, num_perm and seed of a run, by saved sketches or by weights if there are any."""
+    if weights is None:
+        return choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
+    shingling, _ = choose_settings(options, [weights])
+    return shingling, {name: number for name in ("num_perm", "seed") if (number := getattr(options, name)) is not None}
 
 
 def _side(options: DedupOptions, inputs: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
@@ -419,6 +433,7 @@ class DedupFindings:
             "verdict": recipe_data(result.recipe),
             "estimated": run.estimated,
             "expected_spurious": result.expected_spurious,
+            "missed_by_estimate": result.missed_by_estimate,
             "filter": describe_filter(result),
             "complete_filter": cost_of_completeness(result),
             "common": plain(result.common),
@@ -460,7 +475,7 @@ class DedupFindings:
             **{name: getattr(shingling, name) for name in ("unit", "width", "normalize")},
             **{name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe},
             **_pick_options(options, "filter", "drop", "must_agree", "min_shingles", "drop_common", "cluster", "reassign",
-                            "lost", "max_lost", "max_holders"),
+                            "lost", "max_lost", "weights", "max_holders"),
             "keep": ":".join(filter(None, options.keep)),
             **_pick_options(options, "by", "one_per"),
             "text_field": text_field(options),

@@ -24,7 +24,7 @@ from ndcore.files.table_files import BATCH, Blocks, Column, Table
 from ndcore.files.verdicts import NamedVerdicts
 from ndcore.human import counted, human_bytes, printable
 from ndcore.pairs.common_shingles import COMMON_CLASSES
-from ndcore.report.dedup import from_near_duplicates
+from ndcore.report.dedup import explain_estimates, explain_misses, from_near_duplicates
 from ndcore.report.model import ROWS, ReportTable
 from ndcore.report.page import render
 
@@ -37,7 +37,8 @@ MEANING = {
 BARE = "without shingles (empty, or without words), kept unless equal to the byte (of HTML: the page)"
 SHOWN = 5  # clusters and losses on the terminal
 FLAGS = ("against", "estimated")  # written only if True
-RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "max_lost", "reassign")  # as in reports
+RULES = ("threshold", "filter", "drop", "must_agree", "min_shingles", "drop_common", "weights", "max_lost",
+         "reassign")  # as in reports
 
 
 # ---- the account
@@ -62,10 +63,13 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
     """Describe the result at one threshold: counts, notes, the largest clusters, the files, and the next commands."""
     parameters, totals, output = data["parameters"], data["counts"], findings.run.options.output
     contained = parameters["drop"] == "contained"
-    what = "Documents contained in another at" if contained else "Near-duplicates at resemblance"
+    weighted = parameters["weights"] is not None
+    measure = "weighted resemblance" if weighted else "resemblance"
+    what = "Documents contained in another at" if contained else f"Near-duplicates at {measure}"
     yield f"{what} {parameters['threshold']:g} or more ({_describe_shingles(data)})"
     yield from _tell_rules(data)
-    meanings = MEANING | describe_classes(contained=contained, common=parameters["drop_common"] is not None)
+    common = parameters["drop_common"] is not None
+    meanings = MEANING | describe_classes(contained=contained, common=common, weighted=weighted)
     unread = f"could not be read; {summary.lists(output)} them" if totals["rejected"] else ""
     yield Figures([
         ("read", totals["read"], ""), ("kept", totals["kept"], ""),
@@ -81,7 +85,8 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
         yield _tell_below(steps, parameters["inputs"])
     if data["estimated"]:
         yield ("Where a text was not at hand, pairs were judged by sketches alone; "
-               f"{data['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide.")
+               f"{data['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide. "
+               f"{explain_estimates(data['missed_by_estimate'])}")
     if example := findings.example():
         yield example
 
@@ -127,6 +132,8 @@ def _tell_rules(data: dict[str, Any]) -> Iterator[str]:
         number, share = data["common_shingles"], 100 * parameters["drop_common"]
         rules.append(f"{counted(number, 'shingle')} in more than {share:g}% of the documents, and in at least "
                      f"{COMMON_CLASSES}, {'counts' if number == 1 else 'count'} for nothing")
+    if parameters["weights"] is not None:
+        rules.append(f"rare shingles count more, by the weights of {printable(parameters['weights'])}")
     if parameters["max_lost"] is not None:
         rules.append(f"no drop loses a run of more than {counted(parameters['max_lost'], 'word')}")
     if parameters["reassign"]:
@@ -211,7 +218,7 @@ def promise(data: dict[str, Any]) -> str:
         choice = data["filter"]["choice"]
         why = "" if choice is None else f" It was chosen because {FilterChoice(**choice)}."
         return f"No pair at or above the threshold is missed: the filter is complete.{why}"
-    sentence = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
+    sentence = explain_misses(miss, data["estimated"])
     if complete is None:
         return sentence
     looked_up, size = complete["looked_up_of_100"], human_bytes(complete["shingle_bytes"])

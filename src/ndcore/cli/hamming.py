@@ -40,6 +40,7 @@ from ndcore.hamming.fingerprints import (
     mapped_array,
     mapped_fingerprints,
     mapped_raw,
+    word_shape,
 )
 from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index import HammingIndex
@@ -89,10 +90,23 @@ def load(path: str, column: FingerprintColumns, bits: int | None = None) -> Load
     Raises
     ------
     UsageError
-        The file lacks a requested column, or cannot be mapped.
+        The file lacks a requested column, cannot be mapped, or holds fingerprints of other bits.
     ValueError, DocumentError
         The content is not fingerprints; the message names the place.
     """
+    read = _read(path, column, bits)
+    _check_words(path, read.fingerprints, bits)
+    return read
+
+
+def _check_words(path: str, fingerprints: UInts, bits: int | None) -> None:
+    """Raise UsageError where the fingerprints of a file have more or fewer words than `bits` have. None: any."""
+    if bits is not None and fingerprints.shape[1:] != word_shape(bits):
+        raise UsageError(f"{path} holds fingerprints of {64 * math.prod(fingerprints.shape[1:])} bits; asked are {bits}")
+
+
+def _read(path: str, column: FingerprintColumns, bits: int | None) -> Loaded:
+    """Read or map the fingerprints of a file, of whatever bits. Raises as `load` does."""
     kind = _choose_kind(path, column)
     if kind == "parquet":
         return _load_parquet(path, column)
@@ -135,6 +149,7 @@ def read_pieces(path: str, column: FingerprintColumns, bits: int | None = None) 
         return
     gathered: list[UInts] = []
     for values, _ in _read_parquet(path, column._replace(id=None)):
+        _check_words(path, values, bits)
         gathered.append(values)
         if sum(map(len, gathered)) >= ROWS:
             yield np.concatenate(gathered)
@@ -393,7 +408,7 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
         _check_recipes(queries.recipe, HammingIndex.open(path, verify=False).recipe)
         return matches_in(path)
     if is_saved(path, SKETCHES):
-        read = load(path, column)
+        read = load(path, column, bits)
         _check_recipes(queries.recipe, read.recipe)
         matches = matches_in(read.fingerprints)
         names = read.ids or []

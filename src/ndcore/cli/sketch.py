@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore._version import __version__
+from ndcore.choices import SIMHASH_BITS
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Note, Notes, TextBlock, present, recipe_data
 from ndcore.cli.command import option_of
@@ -41,8 +42,8 @@ from ndcore.text.inputs import pieces
 
 THRESHOLD = 0.8
 # kind of sketch -> the options that only it has
-OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",), "simhash": ("weights", "learn"),
-           "winnow": ("window",)}
+OPTIONS = {"minhash": ("num_perm", "threshold"), "bottom": ("size",), "mod": ("modulus",),
+           "simhash": ("bits", "weights", "learn"), "winnow": ("window",)}
 NEXT = {  # kind of sketch -> what to do with the file
     "minhash": "ndcore dedup {0} -o OUTDIR, or ndcore dedup IN -o OUTDIR --against {0}",
     "bottom": "ndcore cluster {0} -o COLLECTION",
@@ -120,7 +121,8 @@ def _make_sketcher(options: SketchOptions, seed: int, shingling: Any, weights: A
     if options.kind == "mod":
         return ModSketcher(options.modulus or "adaptive", seed, shingling)
     if options.kind == "simhash":
-        return SimHasher(weights=weights, seed=seed, shingling=shingling)
+        bits: Any = int(options.bits or SIMHASH_BITS[0])
+        return SimHasher(bits, weights, seed, shingling)
     if options.kind == "winnow":
         return Winnower(options.window or 16, shingling, seed=seed)
     num_perm = options.num_perm or design_filter(options.threshold or THRESHOLD).num_perm

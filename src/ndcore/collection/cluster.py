@@ -39,7 +39,7 @@ from ndcore.collection.settings import (
 )
 from ndcore.collection.shelf import MemoryShelf, Shelf
 from ndcore.filters.design import FilterDesign
-from ndcore.pairs.representatives import number_labels
+from ndcore.pairs.keep_order import number_labels
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.features import features, super_features

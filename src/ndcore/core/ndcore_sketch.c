@@ -90,6 +90,15 @@ static void set_minima(const nd_sketcher *s, sketching *to, void *minima)
     to->wants_minima = minima == NULL ? 0 : (int)s->recipe.minimum_bits;
 }
 
+/* Begins a simhash of equal weights. Its planes, 12 KB, are not cleared here: it would take longer than a short text. */
+static void open_simhash(const nd_sketcher *s, nd_simhash *simhash)
+{
+    simhash->mix = nd_minhash_mix;
+    simhash->key = s->key;
+    simhash->words = 1;
+    nd_simhash_open(simhash);
+}
+
 /* A sink of fingerprints that feeds two others. */
 static void take_both(void *to, const uint64_t *fingerprints, size_t n)
 {
@@ -105,14 +114,15 @@ static void take_both(void *to, const uint64_t *fingerprints, size_t n)
 void nd_sketch(const nd_sketcher *s, const void *text, size_t n, void *scratch, void *minima, uint64_t *simhash,
                nd_shingled *counts)
 {
-    sketching sketch = {.simhash = {.mix = nd_minhash_mix, .key = s->key}, .wants_simhash = simhash != NULL};
+    sketching sketch;
+    sketch.wants_simhash = simhash != NULL;
     set_minima(s, &sketch, minima);
-    nd_simhash_open(&sketch.simhash);
+    open_simhash(s, &sketch.simhash);
     if (minima)
         nd_signature_begin(s, minima);
     nd_shingle_text(s, text, n, scratch, take_both, &sketch, counts);
     if (simhash)
-        *simhash = nd_simhash_value(&sketch.simhash);
+        nd_simhash_value(&sketch.simhash, simhash);
 }
 
 size_t nd_signature_size(const nd_sketcher *s) { return (size_t)s->recipe.num_perm * s->recipe.minimum_bits / 8; }
@@ -121,7 +131,8 @@ void nd_signature_begin(const nd_sketcher *s, void *minima) { memset(minima, 0xF
 
 void nd_signature_add(const nd_sketcher *s, void *minima, const uint64_t *fingerprints, size_t n)
 {
-    sketching sketch = {.wants_simhash = 0};
+    sketching sketch;
+    sketch.wants_simhash = 0;
     set_minima(s, &sketch, minima);
     take_both(&sketch, fingerprints, n);
 }
@@ -190,16 +201,16 @@ const char *nd_super_features_of_features(const nd_sketcher *s, const uint64_t *
 int nd_simhash_of(const nd_sketcher *s, const uint64_t *fingerprints, const int32_t *weights, size_t n, uint64_t *simhash)
 {
     if (weights == NULL) {
-        nd_simhash equal = {.mix = nd_minhash_mix, .key = s->key};
-        nd_simhash_open(&equal);
+        nd_simhash equal;
+        open_simhash(s, &equal);
         nd_simhash_take(&equal, fingerprints, n);
-        *simhash = nd_simhash_value(&equal);
+        nd_simhash_value(&equal, simhash);
         return n != 0;
     }
-    nd_simhash_weighted weighted = {.mix = nd_minhash_mix, .key = s->key};
+    nd_simhash_weighted weighted = {.mix = nd_minhash_mix, .key = s->key, .words = 1};
     nd_simhash_weighted_open(&weighted);
     nd_simhash_weighted_add(&weighted, fingerprints, weights, n);
-    *simhash = weighted.any ? nd_simhash_weighted_value(&weighted) : 0;
+    nd_simhash_weighted_value(&weighted, simhash);
     return weighted.any;
 }
 

@@ -73,6 +73,20 @@ size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb
          + merge(a + k, na - k, b + l, nb - l);
 }
 
+uint64_t nd_sets_common_weight(const uint64_t *a, const uint32_t *weights, size_t na, const uint64_t *b, size_t nb)
+{
+    uint64_t sum = 0;
+    size_t i = 0, j = 0, steps;
+    while ((steps = nd_min(na - i, nb - j)) > 0)
+        for (; steps > 0; steps--) {
+            const uint64_t x = a[i], y = b[j];
+            sum += weights[i] & (UINT32_C(0) - (uint32_t)(x == y));
+            i += x <= y;
+            j += y <= x;
+        }
+    return sum;
+}
+
 size_t nd_sets_difference(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out)
 {
     size_t written = 0;

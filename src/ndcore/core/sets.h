@@ -12,6 +12,9 @@ void nd_sets_distinct(uint64_t *values, const int64_t *offsets, size_t n, uint64
 /* Size of the intersection of two ascending sets. O(na + nb). */
 size_t nd_sets_common(const uint64_t *a, size_t na, const uint64_t *b, size_t nb);
 
+/* Sum of the weights of the members of the ascending set a that b has; weights[i] is of a[i]. Below 2^64. O(na + nb). */
+uint64_t nd_sets_common_weight(const uint64_t *a, const uint32_t *weights, size_t na, const uint64_t *b, size_t nb);
+
 /* Writes the members of the ascending set a that b lacks, ascending; returns their number. out: room for na. O(na + nb). */
 size_t nd_sets_difference(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, uint64_t *out);
 

@@ -9,6 +9,9 @@
  * one carry, of weight 8, ripples through the higher planes. At the end the lanes are added, and all counts are compared
  * with half the features, digit by digit from the highest. Bound: ND_SIMHASH_PLANES digits.
  *
+ * A wider fingerprint has such counters for each word. A block of features is counted word by word, while its hashes are in
+ * the first cache, so a word costs what the first one does.
+ *
  * Weights. V_b is the weight of the features with bit b, less the weight of the others. It is positive if the former weigh
  * more than half of all, so only their weights are added up, and the total.
  * Sums of a block of 512 stay in 32 bits if its weights are below 2^22; else the two halves of the weights are added
@@ -132,25 +135,41 @@ static const struct { nd_variant is; count_fn *count; add_fn *add; } VARIANTS[] 
 };
 ND_CHOICE(nd_simhash, VARIANTS)
 
+/* Word w of n <= BLOCK features whose first words are z: z itself, or the hashes that it writes to `further`. */
+static const uint64_t *word_of(nd_simhash_mix *mix, size_t w, const uint64_t *z, size_t n, uint64_t *further)
+{
+    if (w == 0)
+        return z;
+    mix(z, n, 0, w * UINT64_C(0x9E3779B97F4A7C15), further);
+    return further;
+}
+
 /* ---- equal weights */
 
 void nd_simhash_open(nd_simhash *s)
 {
     s->features = s->groups = 0;
-    memset(s->planes, 0, 3 * sizeof *s->planes);
+    for (size_t w = 0; w < s->words; w++)
+        memset(s->planes[w], 0, 3 * sizeof *s->planes[w]);
 }
 
-static void count_words(nd_simhash *s, const uint64_t *z, size_t n)
+static void count_block(nd_simhash *s, const uint64_t *z, size_t n)
 {
     count_fn *count = VARIANTS[chosen].count;
-    size_t i = 0;
-    for (; i + GROUP <= n; i += GROUP)
-        count(s->planes, s->groups++, z + i);
-    if (i < n) {
-        uint64_t last[GROUP] = {0};    /* a word without bits adds nothing */
-        memcpy(last, z + i, (n - i) * sizeof *z);
-        count(s->planes, s->groups++, last);
+    uint64_t further[BLOCK];
+    for (size_t w = 0; w < s->words; w++) {
+        const uint64_t *x = word_of(s->mix, w, z, n, further);
+        uint64_t groups = s->groups;
+        size_t i = 0;
+        for (; i + GROUP <= n; i += GROUP)
+            count(s->planes[w], groups++, x + i);
+        if (i < n) {
+            uint64_t last[GROUP] = {0};    /* a word without bits adds nothing */
+            memcpy(last, x + i, (n - i) * sizeof *x);
+            count(s->planes[w], groups, last);
+        }
     }
+    s->groups += (n + GROUP - 1) / GROUP;
     s->features += n;
 }
 
@@ -159,30 +178,35 @@ void nd_simhash_take(void *to, const uint64_t *f, size_t n)
     nd_simhash *s = to;
     uint64_t z[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
-        const size_t block = n - i < BLOCK ? n - i : BLOCK;
+        const size_t block = nd_min(n - i, BLOCK);
         s->mix(f + i, block, s->key, 0, z);
-        count_words(s, z, block);
+        count_block(s, z, block);
     }
 }
 
-uint64_t nd_simhash_value(nd_simhash *s)
+/* The bits whose counts, of `digits` digits in each lane, are more than half. The sums of lanes have up to three digits more. */
+static uint64_t majority(uint64_t (*p)[LANES], size_t digits, uint64_t half)
 {
-    uint64_t(*const p)[LANES] = s->planes;
-    size_t digits = 3 + nd_bit_length(s->groups);
-    for (size_t half = LANES / 2; half; half /= 2, digits++)
-        for (size_t l = 0; l < half; l++) {
+    for (size_t lanes = LANES / 2; lanes; lanes /= 2, digits++)
+        for (size_t l = 0; l < lanes; l++) {
             uint64_t carry = 0;
             for (size_t j = 0; j < digits; j++)
-                ND_ADD_WORDS(uint64_t, carry, p[j][l], p[j][l + half], carry);
+                ND_ADD_WORDS(uint64_t, carry, p[j][l], p[j][l + lanes], carry);
             p[digits][l] = carry;
         }
     uint64_t more = 0, equal = ~UINT64_C(0);
     for (size_t j = digits; j-- > 0;) {
-        const uint64_t digit = s->features / 2 >> j & 1 ? ~UINT64_C(0) : 0;
+        const uint64_t digit = half >> j & 1 ? ~UINT64_C(0) : 0;
         more |= equal & p[j][0] & ~digit;
         equal &= ~(p[j][0] ^ digit);
     }
     return more;
+}
+
+void nd_simhash_value(nd_simhash *s, uint64_t *value)
+{
+    for (size_t w = 0; w < s->words; w++)
+        value[w] = majority(s->planes[w], 3 + nd_bit_length(s->groups), s->features / 2);
 }
 
 /* ---- every feature once */
@@ -200,13 +224,15 @@ void nd_simhash_set_take(void *to, const uint64_t *f, size_t n)
     s->n += n;
 }
 
-uint64_t nd_simhash_set_value(nd_simhash_set *s)
+void nd_simhash_set_value(nd_simhash_set *s, uint64_t *value)
 {
     if (s->n) {
         nd_sort_words(s->values, s->values + s->room, s->n);
-        count_words(&s->once, s->values, nd_sort_drop_repeats(s->values, s->n));
+        const size_t distinct = nd_sort_drop_repeats(s->values, s->n);
+        for (size_t i = 0; i < distinct; i += BLOCK)
+            count_block(&s->once, s->values + i, nd_min(distinct - i, BLOCK));
     }
-    return nd_simhash_value(&s->once);
+    nd_simhash_value(&s->once, value);
 }
 
 /* ---- weights */
@@ -220,10 +246,13 @@ void nd_simhash_weighted_open(nd_simhash_weighted *s)
 
 static void add_part(nd_simhash_weighted *s, const uint64_t *z, const int32_t *w, size_t n, int64_t scale)
 {
-    int32_t sums[64] = {0};
-    VARIANTS[chosen].add(z, w, n, sums);
-    for (size_t b = 0; b < 64; b++)
-        s->sums[b] += scale * sums[b];
+    uint64_t further[BLOCK];
+    for (size_t word = 0; word < s->words; word++) {
+        int32_t sums[64] = {0};
+        VARIANTS[chosen].add(word_of(s->mix, word, z, n, further), w, n, sums);
+        for (size_t b = 0; b < 64; b++)
+            s->sums[word][b] += scale * sums[b];
+    }
 }
 
 static void add_block(nd_simhash_weighted *s, const uint64_t *z, const int32_t *w, size_t n)
@@ -254,7 +283,7 @@ void nd_simhash_weighted_take(void *to, const uint64_t *f, size_t n)
     uint64_t z[BLOCK];
     int32_t w[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
-        const size_t block = n - i < BLOCK ? n - i : BLOCK;
+        const size_t block = nd_min(n - i, BLOCK);
         s->mix(f + i, block, s->key, 0, z);
         nd_weights_find(s->table, z, block, w);
         add_block(s, z, w, block);
@@ -265,16 +294,17 @@ void nd_simhash_weighted_add(nd_simhash_weighted *s, const uint64_t *f, const in
 {
     uint64_t z[BLOCK];
     for (size_t i = 0; i < n; i += BLOCK) {
-        const size_t block = n - i < BLOCK ? n - i : BLOCK;
+        const size_t block = nd_min(n - i, BLOCK);
         s->mix(f + i, block, s->key, 0, z);
         add_block(s, z, weights + i, block);
     }
 }
 
-uint64_t nd_simhash_weighted_value(const nd_simhash_weighted *s)
+void nd_simhash_weighted_value(const nd_simhash_weighted *s, uint64_t *value)
 {
-    uint64_t value = 0;
-    for (unsigned b = 0; b < 64; b++)
-        value |= (uint64_t)(s->sums[b] > s->total - s->sums[b]) << b;
-    return value;
+    for (size_t w = 0; w < s->words; w++) {
+        value[w] = 0;
+        for (unsigned b = 0; b < 64; b++)
+            value[w] |= (uint64_t)(s->sums[w][b] > s->total - s->sums[w][b]) << b;
+    }
 }

@@ -57,12 +57,15 @@ def exact_copies(documents: Documents, leader: Ints) -> Bools:
     return copies[:n]
 
 
-def describe_classes(*, contained: bool = False, common: bool = False) -> dict[str, str]:
+def describe_classes(*, contained: bool = False, common: bool = False, weighted: bool = False) -> dict[str, str]:
     """Describe the meaning of the classes that depends on the rules.
 
-    `contained`: the rule drop="contained" holds; `common`: scores leave common shingles out, as with `drop_common`.
+    `contained`: the rule drop="contained" holds; `common`: scores leave common shingles out, as with `drop_common`;
+    `weighted`: scores are shares of weight, as with `weights`.
     """
     scored, whole = (", without common shingles", " of all shingles") if common else ("", "")
+    if weighted:
+        scored, whole = f", by weights{scored}", " of all shingles"
     return {
         "near": f"resemblance{whole} at or above the threshold" if contained
         else f"resemblance at or above the threshold{scored}",

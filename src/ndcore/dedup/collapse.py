@@ -14,6 +14,7 @@ from ndcore._types import Bools, Floats, Ints, Text, UInts
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.human import counted
 from ndcore.notebook import NotebookTable, show_result
+from ndcore.pairs.folding import group_positions
 from ndcore.pairs.scored import Holders
 from ndcore.readonly import Frozen
 from ndcore.text.digests import digest_rows, first_equal, repeated
@@ -57,11 +58,7 @@ class Collapsed(Frozen):
     @property
     def folded(self) -> dict[int, list[int]]:
         """The positions of the texts under each kept one, both in rank order; an empty list for a kept text alone."""
-        under: dict[int, list[int]] = {position: [] for position in self.kept.tolist()}
-        for position, label in enumerate(self.labels.tolist()):
-            if label != position:
-                under[label].append(position)
-        return under
+        return group_positions(self.labels.tolist())
 
     def _repr_html_(self) -> str:
         """Render for a notebook the first kept texts, each with the number of texts under it."""

@@ -19,7 +19,7 @@ from ndcore._candidates import row_hashes
 from ndcore._sets import distinct
 from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.checks import check_numbered
-from ndcore.pairs.representatives import KeepOrder, Labels, Leaders, number_labels
+from ndcore.pairs.keep_order import KeepOrder, Labels, Leaders, number_labels
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
@@ -266,6 +266,19 @@ class Documents:
         """Read the documents that have texts again: yield (positions, texts) in pieces of work for threads."""
         return indexed_texts(self.corpora, (0, self.n), wanted)
 
+    def digest(self, wanted: Bools, *, threads: int | None, report: Progress) -> None:
+        """Read the wanted documents again to set their digests."""
+        digest_again(self.corpora, (0, self.n), wanted, self.shingling, self.digests, self.known, self.valid,
+                     threads=threads, report=report)
+
+    def form_sets(self, wanted: Bools, *, tokens: bool, threads: int | None, report: Progress) -> ShingleSets:
+        """Read the wanted documents that have texts again, and form their shingle sets."""
+        readable = wanted & self.has_text(np.arange(len(self)))
+        sets = ShingleSets(self.shingling, len(self), tokens=tokens, threads=threads)
+        if readable.any():
+            sets.read(self.texts(wanted), int(np.count_nonzero(readable)), report)
+        return sets
+
     def sketches(self, *, report: Progress) -> Sketches:
         """Return signatures and digests of the first side; those that the first pass did not need are made now."""
         if self.given is not None:
@@ -274,9 +287,7 @@ class Documents:
         assert first is not None
         if self.rows is None:
             return sketch_corpus(first, self.sketcher, report=report)[0]
-        unknown = ~self.known & (np.arange(len(self)) < n)
-        digest_again(self.corpora, (0, n), unknown, self.shingling, self.digests, self.known, self.valid, threads=None,
-                     report=report)
+        self.digest(~self.known & (np.arange(len(self)) < n), threads=None, report=report)
         rows, valid = self.rows[:n], self.valid[:n]
         return Sketches(rows, self.recipe, sizes=sizes_of_rows(rows, valid, self.recipe), sizes_exact=~valid, valid=valid,
                         digests=self.digests[:n])
@@ -383,9 +394,7 @@ def find_leaders(
         version = np.concatenate([first[versions], positions[len(versions) :]])
     live = version == positions
     suspects = repeated(documents.hashes, live & digestible)
-    unknown = suspects & ~documents.known
-    digest_again(documents.corpora, (0, documents.n), unknown, documents.shingling, documents.digests, documents.known,
-                 documents.valid, threads=threads, report=report)
+    documents.digest(suspects & ~documents.known, threads=threads, report=report)
     if not callable(documents.shingling.unit):  # a callable may return other tokens for the same bytes
         live &= suspects | ~documents.valid
     known, group = np.flatnonzero(documents.known & live), labels

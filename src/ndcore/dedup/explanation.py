@@ -15,8 +15,8 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.notebook import fact_table, show_result
+from ndcore.pairs.keep_order import Leaders
 from ndcore.pairs.lost import LostRuns
-from ndcore.pairs.representatives import Leaders
 from ndcore.pairs.verification import Verifier
 from ndcore.stats.binomial import interval
 from ndcore.text.agreement import describe_difference
@@ -46,7 +46,7 @@ class Explanation:
     design : FilterDesign or PrefixFilter
     scores : (float, float)
         The scores that are compared with the threshold, of i in j and of j in i: the resemblance twice, unless a rule uses
-        the containment or excludes common shingles; nan if common shingles are not known any more.
+        the containment, excludes common shingles or weighs them; nan if common shingles or weights are not known any more.
     apart : str
         The reason why the two are kept apart at any score; empty if there is none.
     """
@@ -130,8 +130,8 @@ def explain(
     bounds = interval(successes, trials) if both else (float("nan"), float("nan"))
     resemblance = exact.resemblance if exact else estimate
     scores = (resemblance, resemblance)
-    if rules.drop_common is not None:
-        scores = _score_without_common(documents, leaders, verifier, i, j)
+    if rules.drop_common is not None or rules.weights is not None:
+        scores = _measure_again(documents, leaders, verifier, i, j)
     elif rules.contained and exact is not None:
         scores = exact.containment, Overlap(exact.common, exact.size_b, exact.size_a).containment
     apart = _apart(leaders, rules, documents.shingling, texts, i, j, exact)
@@ -164,10 +164,10 @@ def _signature(documents: Documents, texts: dict[int, Any], i: int) -> AnyArray:
     return row
 
 
-def _score_without_common(
+def _measure_again(
     documents: Documents, leaders: Leaders, verifier: Verifier | None, i: int, j: int
 ) -> tuple[float, float]:
-    """Compute the scores of i in j and of j in i without common shingles; nan if these are not known."""
+    """Compute the scores of i in j and of j in i, by the shingles that count and their weights; nan if not compared."""
     a, b = leaders.leader[[i]], leaders.leader[[j]]
     compared = leaders.compared & documents.valid
     if verifier is None or not (compared[a] & compared[b]).all():

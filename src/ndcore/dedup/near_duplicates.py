@@ -1,7 +1,7 @@
 """The main job: find the near-duplicates of a collection, and choose which documents to keep.
 
-Seven steps: plan the filter, read the documents, find equal ones, find candidate pairs of the others, verify them, choose
-representatives, conclude the result. A step takes arrays and returns arrays.
+The steps: plan the filter, read the documents, find equal ones, prepare the shingle sets of the others, find candidate
+pairs, verify them, choose representatives, conclude the result. A step takes arrays and returns arrays.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._types import Bools
+from ndcore._types import Ints
 from ndcore.checks import check_ids, checked_memory_limit
 from ndcore.dedup.documents import Documents, as_sides, find_leaders, read_documents
 from ndcore.dedup.filter_choice import FilterChooser
@@ -23,18 +23,22 @@ from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.search import design_filter
-from ndcore.pairs.candidates import Search, find_candidates
+from ndcore.pairs.candidates import Candidates, Search, find_candidates
 from ndcore.pairs.common_shingles import find_common, without_common
+from ndcore.pairs.keep_order import KeepOrder, Leaders
+from ndcore.pairs.long_runs import add_run_pairs
 from ndcore.pairs.lost import LostRuns
 from ndcore.pairs.pairs_below import count_by_resemblance
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
-from ndcore.pairs.representatives import KeepOrder, Leaders, settle_runs
+from ndcore.pairs.representatives import choose_representatives
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY, ShingleSets
+from ndcore.pairs.shingle_weights import ShingleWeights
 from ndcore.pairs.verification import Verifier
 from ndcore.progress import Progress, reporting
 from ndcore.sketch.loading import load
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.weights import Idf, checked_weights
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
@@ -68,6 +72,7 @@ def near_duplicates(
     lost: bool = False,
     reassign: bool = False,
     max_lost: int | None = None,
+    weights: Idf | None = None,
 ) -> NearDuplicates:
     """Find near-duplicate documents, and choose which of them to keep.
 
@@ -148,6 +153,10 @@ def near_duplicates(
     max_lost : int, optional
         A document is dropped only for a kept one that lacks no run of more than this many of its words (tokens of the unit).
         A word is lacking if the kept document has none of the shingles that it is in. Only with cluster="star".
+    weights : Idf, optional
+        Weights of shingles, so that rare ones count more: the score of a pair is the weight of their common shingles over
+        the weight of all, with drop="contained" over the weight of one document. See `NearDuplicates.score`. Without
+        `shingling`, the one of the weights is taken. The complete filter is always used, so no pair is missed.
 
     Returns
     -------
@@ -157,17 +166,17 @@ def near_duplicates(
     ------
     TypeError, ValueError
         A parameter or a text is not accepted, or parameters exclude each other. Sketches in place of texts exclude
-        filter="complete", drop="contained", must_agree, min_shingles, drop_common and lost.
+        filter="complete", drop="contained", must_agree, min_shingles, drop_common, lost and weights.
     RecipeMismatch
-        Sketches have different recipes, or another shingling than the one given.
+        Sketches have different recipes, or they or the weights another shingling than the one given.
 
     Notes
     -----
     Takes O(bytes) to read all texts, and candidates again, O(groups · n) to sort, and one comparison per candidate pair:
     an exact one, or, where there are many, a few nanoseconds for most, whose bitmaps rule them out. Memory: below 1 KB per
     document for signatures, digests and entries, 8 bytes per candidate pair, and bounded batches of texts and shingle sets.
-    filter="complete", drop="contained", drop_common and lost read all texts again, and hold their shingle sets, at 8 bytes
-    for each shingle, beyond 64 MB in a temporary file.
+    filter="complete", drop="contained", drop_common, lost and weights hold the shingle sets of all documents, at 8 bytes for
+    each shingle, beyond 64 MB in a temporary file; weights take 4 bytes more, and 40 bytes for each shingle of the Idf.
 
     References
     ----------
@@ -184,7 +193,8 @@ def near_duplicates(
     agreement = Agreement.of(must_agree)
     rules = Rules.of(
         agreement, filter, threshold=threshold, drop=drop, cluster=cluster, min_shingles=min_shingles,
-        drop_common=drop_common, lost=lost, reassign=reassign, max_lost=max_lost, max_holders=max_holders, verify=verify,
+        drop_common=drop_common, lost=lost, reassign=reassign, max_lost=max_lost, weights=weights, max_holders=max_holders,
+        verify=verify,
     )
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
@@ -207,13 +217,14 @@ def near_duplicates(
         order = KeepOrder.of(keep, documents.n, len(documents) - documents.n, lengths)
         del lengths
         leaders = find_leaders(documents, order, by, one_per, threads=threads, report=report)
-        search, verifier = find_pairs(documents, sets, leaders, rules, design, threads=threads, memory_limit=memory,
-                                      report=report)
+        compared = prepare_sets(documents, sets, leaders, rules, threads=threads, report=report)
+        search = find_pairs(documents, compared, leaders, rules, design, threads=threads, memory_limit=memory, report=report)
+        verifier = prepare_verifier(documents, compared, search, leaders, rules, threads=threads, report=report)
         pairs = verifier.verify_all(search, rules.threshold, report)
-        draft = settle_runs(pairs, search, verifier, order, report, threshold=rules.threshold, cluster=rules.cluster,
-                            reassign=rules.reassign)
-        basis = Basis.of(draft, search, verifier, rules)
-        return conclude(draft, documents, leaders, basis, rules, filter=design, ids=ids,
+        pairs = add_run_pairs(pairs, search, verifier, order, report, threshold=rules.threshold, cluster=rules.cluster,
+                              reassign=rules.reassign)
+        labels = choose_representatives(pairs, order, rules.threshold, rules.cluster, rules.reassign)
+        return conclude(labels, documents, leaders, Basis.of(pairs, search, verifier, rules), rules, filter=design, ids=ids,
                         filter_choice=None if chooser is None else chooser.choice)
 
 
@@ -234,6 +245,9 @@ def plan_sketches(
     given = next((side for side in sides if isinstance(side, Sketches)), None)
     if given is not None:
         rules.refuse_sketches()
+    if rules.weights is not None:
+        shingling = shingling or rules.weights.shingling
+        checked_weights(rules.weights, shingling)
     threshold, prefix = rules.threshold, rules.prefix
     if prefix is not None:
         return MinHasher(num_perm, 32, seed, shingling), prefix
@@ -250,55 +264,89 @@ def plan_sketches(
     return sketcher, design
 
 
-def find_pairs(
-    documents: Documents, formed: ShingleSets | None, leaders: Leaders, rules: Rules, filter: FilterDesign | PrefixFilter, *,
-    threads: int | None, memory_limit: int | None, report: Progress,
-) -> tuple[Search, Verifier]:
-    """Find the candidates among the compared documents; return them with a verifier that has their shingle sets.
+class ComparedSets(NamedTuple):
+    """The documents that are compared, and their shingle sets.
+
+    Attributes
+    ----------
+    active : int64, ascending
+        The documents that are compared.
+    sets : ShingleSets or None
+        None: only candidates need their sets.
+    counted : ShingleSets or None
+        The sets without common shingles, of which there are `common_shingles`; None: all shingles count.
+    weights : ShingleWeights or None
+        The weights of the shingles that count; None: each weighs 1.
+    """
+
+    active: Ints
+    sets: ShingleSets | None
+    counted: ShingleSets | None
+    common_shingles: int
+    weights: ShingleWeights | None
+
+
+def prepare_sets(
+    documents: Documents, formed: ShingleSets | None, leaders: Leaders, rules: Rules, *, threads: int | None,
+    report: Progress,
+) -> ComparedSets:
+    """Prepare the shingle sets of the documents to compare, if a rule needs them before candidates are sought.
 
     `formed` are the sets of the first pass; None: the needed sets are read now.
     """
-    def read(wanted: Bools) -> ShingleSets:
-        """Read the documents that have texts again, and form their shingle sets."""
-        readable, texts = wanted & documents.has_text(np.arange(len(documents))), documents.texts(wanted)
-        sets = ShingleSets(documents.shingling, len(documents), tokens=rules.verify == "tokens", threads=threads)
-        if readable.any():
-            sets.read(texts, int(np.count_nonzero(readable)), report)
-        return sets
-
-    compared = documents.valid & leaders.compared
-    sets, counted, common_shingles = formed, None, 0
+    compared, sets = documents.valid & leaders.compared, formed
+    active = np.flatnonzero(compared)
     if sets is None and rules.needs_all_sets:
-        sets = read(documents.valid & (leaders.leader == np.arange(len(compared))) if rules.lost else compared)
+        leading = documents.valid & (leaders.leader == np.arange(len(documents)))
+        sets = documents.form_sets(leading if rules.lost else compared, tokens=rules.verify == "tokens", threads=threads,
+                                   report=report)
+    counted, weights, common_shingles = None, None, 0
     if sets is not None and rules.drop_common is not None:
         common = find_common(sets, leaders, documents.valid, rules.drop_common)
         counted, common_shingles = without_common(sets, common, leaders), len(common)
-        compared[compared] = counted.sizes(np.flatnonzero(compared)) > 0
-    active, wanted, rejected = np.flatnonzero(compared), compared, None
-    search: Search
+        active = active[counted.sizes(active) > 0]
+    if sets is not None and rules.weights is not None:
+        weights = ShingleWeights(sets if counted is None else counted, rules.weights.feature_weights)
+    return ComparedSets(active, sets, counted, common_shingles, weights)
+
+
+def find_pairs(
+    documents: Documents, compared: ComparedSets, leaders: Leaders, rules: Rules, filter: FilterDesign | PrefixFilter, *,
+    threads: int | None, memory_limit: int | None, report: Progress,
+) -> Search:
+    """Find the candidate pairs among the compared documents."""
+    sets, rows = compared.sets if compared.counted is None else compared.counted, documents.rows
     if isinstance(filter, PrefixFilter):
         assert sets is not None
-        search = find_prefix_candidates(
-            sets if counted is None else counted, active, filter, max_holders=rules.max_holders, first_fixed=documents.n,
-            by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
+        return find_prefix_candidates(
+            sets, compared.active, filter, weights=compared.weights, max_holders=rules.max_holders,
+            first_fixed=documents.n, by=leaders.group, memory_limit=memory_limit, threads=threads, report=report,
         )
-    else:
-        sketched, rows = formed if counted is None else counted, documents.rows
-        if sketched is not None:
-            rows = sketched.signatures(documents.sketcher, memory_limit)
-        assert rows is not None
-        search = candidates = find_candidates(
-            rows, active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
-            memory_limit=memory_limit, threads=threads, report=report,
-        )
-        wanted = np.zeros(len(documents), np.bool_)
-        for positions in (candidates.a, candidates.b, candidates.runs.documents):
-            wanted[positions] = True
-        if counted is None and not len(candidates.runs.groups) and documents.has_text(active).all():
-            rejected = count_by_resemblance(np.empty(0))
-    sets, lost_runs = read(wanted) if sets is None else sets, None
+    if sets is not None:
+        rows = sets.signatures(documents.sketcher, memory_limit)
+    assert rows is not None
+    return find_candidates(
+        rows, compared.active, filter, max_holders=rules.max_holders, first_fixed=documents.n, by=leaders.group,
+        memory_limit=memory_limit, threads=threads, report=report,
+    )
+
+
+def prepare_verifier(
+    documents: Documents, compared: ComparedSets, search: Search, leaders: Leaders, rules: Rules, *, threads: int | None,
+    report: Progress,
+) -> Verifier:
+    """Make the verifier of the candidates; read their shingle sets, if there are none, and what `max_lost` needs."""
+    sets = compared.sets
+    wanted = np.zeros(len(documents), np.bool_)
+    wanted[search.documents if isinstance(search, Candidates) else compared.active] = True
+    if sets is None:
+        sets = documents.form_sets(wanted, tokens=rules.verify == "tokens", threads=threads, report=report)
+    lost_runs = rejected = None
     if rules.max_lost is not None:
         lost_runs = LostRuns(documents.shingling, len(documents), SETS_IN_MEMORY)
         lost_runs.read(documents.texts(wanted), threads)
-    return search, Verifier(sets, counted, common_shingles, documents.rows, leaders.keep.rank, rules.contained,
-                            rules.min_shingles, lost_runs, rules.max_lost, rejected)
+    if (isinstance(search, Candidates) and compared.counted is None and not len(search.runs.groups)
+            and documents.has_text(compared.active).all()):  # every candidate is compared exactly
+        rejected = count_by_resemblance(np.empty(0))
+    return Verifier(sets, compared.counted, compared.common_shingles, compared.weights, documents.rows, leaders.keep.rank,
+                    rules.contained, rules.min_shingles, lost_runs, rules.max_lost, rejected)

@@ -1,4 +1,4 @@
-"""The result of `near_duplicates`, and its derivation from a draft."""
+"""The result of `near_duplicates`, and its derivation from pairs and labels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.assignments import Assignments
 from ndcore.pairs.candidates import Search
+from ndcore.pairs.keep_order import Leaders
+from ndcore.pairs.long_runs import add_run_pairs, describe_runs, long_runs
 from ndcore.pairs.lost import count_lost
 from ndcore.pairs.pairs_below import PairsBelow, count_by_resemblance, estimate_below
-from ndcore.pairs.representatives import Draft, Leaders, settle_runs
+from ndcore.pairs.representatives import choose_representatives
 from ndcore.pairs.scored import DocumentPairs, Scored
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.pairs.verification import Verifier
@@ -31,7 +33,9 @@ from ndcore.progress import resolve
 from ndcore.readonly import frozen, rebuilt
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketches import Sketches
+from ndcore.stats.binomial import lower_tail
 from ndcore.stats.collisions import expected_spurious
+from ndcore.text.resemblance import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,8 @@ class NearDuplicates(Assignments):
         without shingles.
     score : ndarray of float64 (n,)
         The score that was compared with the threshold, of i against labels[i]: the resemblance; with drop="contained" the
-        containment of i; with drop_common without common shingles. 1.0 and nan as for `resemblance`.
+        containment of i; with drop_common without common shingles; with weights a share of weight. 1.0 and nan as for
+        `resemblance`.
     pairs : Pairs
         Each identical or lexically equivalent document with the first of its class: resemblance 1.0, or nan without
         shingles. And the candidate pairs of first documents whose score was found to reach the threshold. None within
@@ -184,6 +189,20 @@ class NearDuplicates(Assignments):
         return (0.0 if texts_of_new else within_new) + (0.0 if texts_of_new and texts_of_old else between)
 
     @property
+    def missed_by_estimate(self) -> float:
+        """Probability that signatures estimate a pair exactly at the threshold below it; 0.0 if texts decide.
+
+        It adds to ``filter.miss`` where a text cannot be read, and some pairs a little below the threshold count as well.
+        For n independent minima, which method="fast" only approximates, it is P(Binomial(n, threshold) / n < threshold).
+        (Broder 2000, §3.)
+        """
+        if not self.expected_spurious:  # no pair is decided by signatures
+            return 0.0
+        minima = self.sources.sketcher.num_perm
+        enough = next(equal for equal in range(minima + 1) if ratio(equal, minima) >= self.threshold)
+        return lower_tail(enough - 1, minima, self.threshold)
+
+    @property
     def pairs_below(self) -> list[PairsBelow] | None:
         """Estimates of the pairs below the threshold, in steps of 0.1, which a lower threshold would find.
 
@@ -255,22 +274,20 @@ class NearDuplicates(Assignments):
                 f"threshold is {threshold}; this result can answer {self.threshold:g} to 1, below that run "
                 "near_duplicates again"
             )
-        basis, rules = self.basis, replace(self.rules, threshold=float(threshold))
+        basis, rules, keep = self.basis, replace(self.rules, threshold=float(threshold)), self.leaders.keep
         pairs = basis.pairs.accepted(threshold)
         if basis.rejected is not None:
             scores = basis.pairs.score
             basis = basis._replace(rejected=basis.rejected + count_by_resemblance(scores[scores < threshold]))
-        if self.common and (basis.search is None or basis.verifier is None):
-            raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
-                             "representatives (see common); call rethreshold on the original")
-        if basis.search is None:
-            draft = Draft(pairs, self.leaders.keep.choose(pairs, threshold, rules.cluster, rules.reassign), [])
-        else:
-            assert basis.verifier is not None
-            draft = settle_runs(pairs, basis.search, basis.verifier, self.leaders.keep, resolve(None), threshold=threshold,
-                                cluster=rules.cluster, reassign=rules.reassign, again=True)
-        return conclude(draft, self.sources, self.leaders, basis, rules, filter=self.filter, ids=self.ids,
-                        filter_choice=self.filter_choice)
+        if self.common:
+            if basis.search is None or basis.verifier is None:
+                raise ValueError("a pickled result cannot compare documents again, and some were compared only with "
+                                 "representatives (see common); call rethreshold on the original")
+            pairs = add_run_pairs(pairs, basis.search, basis.verifier, keep, resolve(None), threshold=threshold,
+                                  cluster=rules.cluster, reassign=rules.reassign, again=True)
+        labels = choose_representatives(pairs, keep, threshold, rules.cluster, rules.reassign)
+        return conclude(labels, self.sources, self.leaders, basis._replace(pairs=pairs), rules, filter=self.filter,
+                        ids=self.ids, filter_choice=self.filter_choice)
 
     @property
     def verified(self) -> Bools:
@@ -306,10 +323,12 @@ class Basis(NamedTuple):
     rejected: Ints | None
 
     @classmethod
-    def of(cls, draft: Draft, search: Search, verifier: Verifier, rules: Rules) -> Basis:
+    def of(cls, pairs: Scored, search: Search, verifier: Verifier, rules: Rules) -> Basis:
         """Keep the parts of the search and the verifier that may be needed again."""
-        again = draft.common or rules.cluster == "components" or rules.lost or rules.drop_common is not None
-        return cls(draft.pairs, search if draft.common else None, verifier if again else None, verifier.common_shingles,
+        runs = len(long_runs(search).groups) > 0
+        again = (runs or rules.cluster == "components" or rules.lost or rules.drop_common is not None
+                 or rules.weights is not None)
+        return cls(pairs, search if runs else None, verifier if again else None, verifier.common_shingles,
                    verifier.rejected)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -327,13 +346,13 @@ def class_numbers(result: NearDuplicates) -> NDArray[np.uint8]:
 
 
 def conclude(
-    draft: Draft, documents: Documents, leaders: Leaders, basis: Basis, rules: Rules, *,
+    labels: Ints, documents: Documents, leaders: Leaders, basis: Basis, rules: Rules, *,
     filter: FilterDesign | PrefixFilter, ids: Sequence[Any] | None, filter_choice: FilterChoice | None,
 ) -> NearDuplicates:
-    """Derive the result from a draft: labels, resemblances and scores of all documents."""
-    n, pairs = documents.n, draft.pairs
+    """Derive the result from the labels of leaders, and their pairs: labels, resemblances and scores of all documents."""
+    n, pairs = documents.n, basis.pairs
     own, leader, version = np.arange(n), leaders.leader[:n], leaders.version[:n]
-    label = draft.labels[leader]
+    label = labels[leader]
     resemblance = np.where(documents.valid[:n] | (label == own), 1.0, np.nan)
     score = resemblance.copy() if rules.scored else resemblance
     apart = np.flatnonzero(label != leader)
@@ -348,9 +367,10 @@ def conclude(
     label[older] = label[version[older]]
     resemblance[older] = score[older] = np.nan
     lost = _lost(documents, leaders, label, basis.verifier.sets) if rules.lost and basis.verifier is not None else None
+    common = [] if basis.search is None else describe_runs(long_runs(basis.search), labels)
     return NearDuplicates(
-        label, resemblance, score, lost, rules.threshold, rules, filter, filter_choice, draft.common, basis.common_shingles,
-        documents.invalid_bytes, ids, documents, leaders, basis._replace(pairs=pairs),
+        label, resemblance, score, lost, rules.threshold, rules, filter, filter_choice, common, basis.common_shingles,
+        documents.invalid_bytes, ids, documents, leaders, basis,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ndcore.checks import check_choice, checked_threshold, is_int, is_number
@@ -12,6 +12,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.representatives import CLUSTERINGS
 from ndcore.recipe import Recipe
+from ndcore.sketch.weights import UNIT, Idf
 from ndcore.text.agreement import Agreement
 
 VERIFICATIONS = ("fingerprints", "tokens")
@@ -20,6 +21,7 @@ VERIFICATIONS = ("fingerprints", "tokens")
 # result.
 _MACHINE, _SHOWN = "Spark's own settings decide", "Spark's user interface shows the steps"
 _FILES = "only the local command writes this output"
+_WEIGHED = "a table of the weights of all shingles would have to go to every task"
 CALLERS: dict[str, dict[str, str]] = {
     "collection": {
         "drop": 'drop="contained" is policy="containment" there',
@@ -33,6 +35,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "filter='lsh'": "the method says what documents must share: features does as LSH, with a design of your own",
         "filter='complete'": "the method shingles, the default, misses no pair of the samples",
         "verify": "samples are compared, and texts are not read again for it",
+        "weights": "samples of different moduli have no common weight",
     },
     "store": {
         "texts": "pages come one at a time, with their keys", "ids": "each page has a key",
@@ -47,11 +50,11 @@ CALLERS: dict[str, dict[str, str]] = {
         "verify": "fingerprints are compared: tuples of tokens would be made of each text again",
         "by": 'scope="host" keeps the pages of different hosts apart', "one_per": "a key has one page, its last version",
         "against": "the pages that are there already are what a page is compared with", "max_holders": "no pairs are listed",
-        "memory_limit": "texts and indexes are on disk",
+        "memory_limit": "texts and indexes are on disk", "weights": "they need the complete filter",
     },
     "spark.near_duplicates": {
         "max_lost": "sets of shingles are moved, and they have no order",
-        "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
+        "weights": _WEIGHED, "verify": "tuples of tokens get their numbers in one place", "ids": "id=… names columns",
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark.collection": {
@@ -63,7 +66,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "cluster='components'": "a document that comes later joins clusters, and all their texts would be read again",
         "one_per": "a repeated key is one label of this kind",
         "drop_common": "which shingles are common changes with each batch",
-        "lost": "what the kept documents lack changes with each batch",
+        "lost": "what the kept documents lack changes with each batch", "weights": "they need the complete filter",
         "reassign": "a document that comes later would move older ones",
         "directory": "steps are kept in the collection", "task_pairs": "it has its default",
     },
@@ -76,7 +79,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "span": "a DataFrame has no order", "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark dedup": {
-        "--max-lost": "sets of shingles are moved, and they have no order",
+        "--max-lost": "sets of shingles are moved, and they have no order", "--weights": _WEIGHED,
         "--memory": _MACHINE, "--threads": _MACHINE, "--quiet": _SHOWN,
         **dict.fromkeys(("--annotate", "--table", "--pairs", "--report", "--json"), _FILES),
         "--overwrite": "an output that exists is never replaced",
@@ -102,6 +105,7 @@ class Rules:
     drop_common : float or None
     lost, reassign : bool
     max_lost : int or None
+    weights : Idf or None
     """
 
     threshold: float = 0.8
@@ -114,6 +118,7 @@ class Rules:
     lost: bool = False
     reassign: bool = False
     max_lost: int | None = None
+    weights: Idf | None = None
     max_holders: int = 1000
     verify: str = "fingerprints"
 
@@ -149,12 +154,29 @@ class Rules:
         for name in ("lost", "reassign"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} is True or False, got {getattr(self, name)!r:.80}")
+        self._check_weights()
         if self.contained and self.cluster != "star":
             raise ValueError(f"drop='contained' needs cluster='star', got {self.cluster!r}: containment has a direction, "
                              "and only in a star each document is contained in its representative")
         if self.contained and self.filter in ("lsh", "design"):
             raise ValueError("drop='contained' needs filter='auto' or 'complete': LSH finds documents that "
                              "resemble each other, and an excerpt resembles its source little")
+
+    def _check_weights(self) -> None:
+        """Raise TypeError or ValueError for weights that are not accepted, or that another rule excludes."""
+        if self.weights is None:
+            return
+        if not isinstance(self.weights, Idf):
+            raise TypeError(f"weights must be an Idf or None, got {self.weights!r:.80}")
+        if not len(self.weights) and (missing := self.weights.feature_weights.missing) <= 0:
+            raise ValueError(f"all shingles weigh {missing / UNIT} by these weights, learned from {self.weights.documents} "
+                             f"documents with min_df={self.weights.min_df}; weights of shingles are above 0: learn them "
+                             "with a smaller min_df")
+        if self.filter in ("lsh", "design"):
+            raise ValueError("weights need filter='auto' or 'complete': LSH finds documents that have many shingles in "
+                             "common, and these may weigh little")
+        if self.verify == "tokens":
+            raise ValueError("weights need verify='fingerprints': they are known by the fingerprints of shingles")
 
     @property
     def contained(self) -> bool:
@@ -164,14 +186,15 @@ class Rules:
     @property
     def scored(self) -> bool:
         """Whether the score of a pair can differ from its resemblance."""
-        return self.contained or self.drop_common is not None
+        return self.contained or self.drop_common is not None or self.weights is not None
 
     @property
     def prefix(self) -> PrefixFilter | None:
         """The filter, if candidates are found by their shingles instead of their signatures; else None."""
+        weighted = self.weights is not None
         if self.contained:
-            return PrefixFilter(self.threshold, "contained")
-        return PrefixFilter(self.threshold) if self.filter == "complete" else None
+            return PrefixFilter(self.threshold, "contained", weighted)
+        return PrefixFilter(self.threshold, weighted=weighted) if self.filter == "complete" or weighted else None
 
     @property
     def needs_all_sets(self) -> bool:
@@ -195,7 +218,7 @@ class Rules:
             f"must_agree={list(self.must_agree)}": bool(self.must_agree),
             f"min_shingles={self.min_shingles}": self.min_shingles > 0,
             f"drop_common={self.drop_common}": self.drop_common is not None, "lost=True": self.lost,
-            f"max_lost={self.max_lost}": self.max_lost is not None,
+            f"max_lost={self.max_lost}": self.max_lost is not None, "weights=…": self.weights is not None,
         }
         wanted = [name for name, needed in needing.items() if needed]
         if wanted:
@@ -209,7 +232,10 @@ class Rules:
                                      "need": filter.need}
         else:
             described = {"kind": "prefix"}
-        given = asdict(self) | {"must_agree": _keys(self.must_agree), "filter": described}
+        given = asdict(replace(self, weights=None)) | {"must_agree": _keys(self.must_agree), "filter": described}
+        del given["weights"]  # recipes without weights do not name them
+        if self.weights is not None:
+            given["weights"] = self.weights.named
         return Recipe({"kind": "near_duplicates", "version": 1, **given, "sketches": sketches.parameters})
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ndcore._types import Floats, Ints
+from ndcore._types import Bools, Floats, Ints
 from ndcore.checks import check_choice, checked_threshold
 from ndcore.choices import DROPS
 
@@ -34,6 +34,8 @@ class PrefixFilter:
         "resembling": the n - c(n) + 1 rarest shingles of the larger document are sought among the rarest of the smaller
         one, and fewer of these suffice (`index_length`). "contained": the rarest shingles of one document are looked up
         among all shingles of the other.
+    weighted : bool
+        Scores are shares of weight (`reached_by_rest`), not of numbers of shingles.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class PrefixFilter:
 
     threshold: float
     drop: Literal["resembling", "contained"] = "resembling"
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
@@ -93,6 +96,23 @@ class PrefixFilter:
         length: Ints = np.where(np.asarray(sizes) > 0, sizes - least + 1, 0)
         return length
 
+    def reached_by_rest(self, rest: Ints, whole: Ints) -> tuple[Bools, Bools]:
+        """Tell which shingles with weights are looked up, and among which probes of others are sought.
+
+        A document has a shingle that is looked up in common with each document within the threshold. It has one that is
+        sought in common with each of these that weighs no less. For if the first common shingle in the order came later,
+        the common ones would weigh too little.
+
+        Parameters
+        ----------
+        rest : int64 (shingles,)
+            The weight of each shingle and of all after it in its document, the rarest first; below 2^53.
+        whole : int64 (shingles,)
+            The weight of its document.
+        """
+        probed: Bools = rest / whole >= self.threshold
+        return probed, probed if self.drop == "contained" else rest / (2 * whole - rest) >= self.threshold
+
     def _least(self, sizes: Ints, score: Callable[[Ints, Ints], Floats], share: float) -> Ints:
         """Find the least number in common, about `share` of a size, whose score reaches the threshold; 0 for a size of 0."""
         n = np.maximum(np.asarray(sizes, np.int64), 1)
@@ -106,5 +126,8 @@ class PrefixFilter:
     def __str__(self) -> str:
         looked_up = int(self.probe_length(np.array([EXAMPLE]))[0])
         score = "a resemblance" if self.drop == "resembling" else "a containment"
+        if self.weighted:
+            return (f"looks up the rarest shingles, until the rest weighs too little, and misses no pair with {score} of at "
+                    f"least {self.threshold:g}, by weights")
         return (f"looks up {looked_up} of {EXAMPLE} shingles, the rarest, and misses no pair with {score} of at least "
                 f"{self.threshold:g}")

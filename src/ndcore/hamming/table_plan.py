@@ -314,7 +314,8 @@ def _check_plan(bits: int, max_distance: int, log2_count: float) -> tuple[int, i
     if not 1 <= bits <= 64:
         raise ValueError(f"bits is {bits}; fingerprints have 1 to 64 in permuted tables; searches also take 128 and 256")
     if not 0 <= max_distance <= MAX_DISTANCE:
-        raise ValueError(f"max_distance is {max_distance}; 0 to {MAX_DISTANCE} bits are searched for")
+        raise ValueError(f"max_distance is {max_distance}; 0 to {MAX_DISTANCE} of up to 64 bits are searched for, and 0 to "
+                         f"{MAX_WIDE_DISTANCE} with bits=128 or bits=256")
     if max_distance >= bits:
         raise ValueError(f"max_distance is {max_distance} of {bits} bits: every fingerprint is that near")
     if not 0.0 <= log2_count <= 64.0:

@@ -22,8 +22,8 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.judge.measures import Measure
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.common_shingles import find_common, without_common
+from ndcore.pairs.keep_order import KeepOrder, Leaders
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
-from ndcore.pairs.representatives import KeepOrder, Leaders
 from ndcore.pairs.shingle_sets import ShingleSets
 from ndcore.progress import Progress
 from ndcore.sketch.minhash import MinHasher

@@ -93,6 +93,11 @@ class Candidates(NamedTuple):
     most_listed: int
     by: Ints | None
 
+    @property
+    def documents(self) -> Ints:
+        """int64: the documents of candidate pairs and of runs, with repeats."""
+        return np.concatenate([self.a, self.b, self.runs.documents])
+
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield all candidate pairs at once, if there are any."""
         if len(self.a):

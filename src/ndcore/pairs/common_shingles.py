@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._candidates import Counts
 from ndcore._types import Bools, Ints, UInts
-from ndcore.pairs.representatives import Leaders
+from ndcore.pairs.keep_order import Leaders
 from ndcore.pairs.shingle_sets import ShingleSets
 
 COMMON_CLASSES = 20  # least number of leaders that have a common shingle

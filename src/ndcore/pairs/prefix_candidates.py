@@ -20,6 +20,7 @@ from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.shingle_sets import ShingleSets
+from ndcore.pairs.shingle_weights import ShingleWeights, sum_before
 from ndcore.parallel import cut, map_pieces, thread_count
 from ndcore.progress import Progress
 from ndcore.storage.spill import SpooledArray
@@ -38,7 +39,7 @@ PARTIAL = 1 << 31  # the bit of a rank, see prefix.h
 LONG = -1  # the group of runs that were not expanded
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
-_Chunk = tuple[Ints, UInts, Ints]
+_Chunk = tuple[Ints, UInts, Ints, NDArray[np.uint32] | None]  # documents, values, offsets, weights
 _LongRun = tuple[int, Ints, NDArray[np.uint8]]
 
 
@@ -53,13 +54,15 @@ class PrefixCandidates:
         """Yield the candidate pairs a < b, each once, in chunks; b ascends."""
         job = self._job
         contained = job.filter.drop == "contained"
-        finder = Pairs(*self._index, job.sizes, job.by, job.filter.threshold, contained, job.first_fixed)
+        least = job.filter.threshold if job.weights is None else 0.0  # it is compared with numbers of shingles
+        finder = Pairs(*self._index, job.sizes, job.by, least, contained, job.first_fixed)
         volume = finder.volume()
         for part in cut(volume, job.memory // (4 * LISTED)):
             finder.begin(part.start, part.stop, volume[part])
             while (found := finder.next(PAIRS)) is not None:
-                if len(found[0]):
-                    yield found
+                a, b = found if job.weights is None or contained else job.may_resemble(*found)
+                if len(a):
+                    yield a, b
 
     def meetings(self) -> tuple[Ints, Ints]:
         """Count the documents of each expanded run, and the ordered pairs that meet in it."""
@@ -92,6 +95,7 @@ def find_prefix_candidates(
     active: Ints,
     filter: PrefixFilter,
     *,
+    weights: ShingleWeights | None = None,
     max_holders: int,
     first_fixed: int,
     by: Ints | None = None,
@@ -104,7 +108,8 @@ def find_prefix_candidates(
     Every pair that passes is among the pairs, or both documents are in one of the runs. Runs of m documents, p of which are
     paired with all others of the run, are expanded if p * m <= max_holders squared. By resemblance, these p documents have
     the shingle among their `PrefixFilter.index_length` rarest; by containment, it is a probe of them. memory_limit: bytes
-    for counters, entries and lists; None: 4 GiB. Other parameters are as for `find_candidates`.
+    for counters, entries and lists; None: 4 GiB. weights: of the members of the sets, by which pairs pass; None: each weighs
+    1. Other parameters are as for `find_candidates`.
 
     Notes
     -----
@@ -114,7 +119,7 @@ def find_prefix_candidates(
     sizes = np.zeros(sets.n, np.int64)
     sizes[active] = sets.sizes(active)
     del active  # frees 8 bytes for each document
-    job = _Job(sets, sizes, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
+    job = _Job(sets, sizes, weights, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
     parts = job.entries(job.count())
     index, long = job.runs(parts)
     return PrefixCandidates(job, index, Runs.of(long))
@@ -122,10 +127,11 @@ def find_prefix_candidates(
 
 @dataclass(frozen=True)
 class _Job:
-    """The sets to pair, their sizes by document (0: not active), and the settings."""
+    """The sets to pair, their sizes by document (0: not active), weights, and the settings."""
 
     sets: ShingleSets
     sizes: Ints
+    weights: ShingleWeights | None
     filter: PrefixFilter
     max_holders: int
     first_fixed: int
@@ -139,7 +145,7 @@ class _Job:
         most = min(MOST_CELLS, self.memory // 4)
         counts = Counts(min(most, 1 << max(0, int(self.sizes.sum()) - 1).bit_length()))
         last = -1
-        for positions, values, offsets in self._chunks("counting shingles"):
+        for positions, values, offsets, _ in self._chunks("counting shingles"):
             if np.diff(positions, prepend=last).min() <= 0:
                 raise ValueError("the sets are not in the order of their documents; append them in ascending order")
             last = positions[-1]
@@ -148,8 +154,7 @@ class _Job:
 
     def entries(self, counts: Counts) -> list[SpooledArray]:
         """Write the entries (shingle, document and rank), in parts by the high bits of the shingle."""
-        blocks = (self.sizes[at : at + BLOCK] for at in range(0, len(self.sizes), BLOCK))
-        total, marks = sum(int(self.filter.probe_length(block).sum()) for block in blocks), None
+        total, marks = self._count_probes(), None
         if self.filter.drop == "contained":
             marks = Marks(min(self.memory, MARKS * (total + 1)))
             for found in self._map(partial(self._write, counts, None, 0), "choosing probes"):
@@ -162,6 +167,13 @@ class _Job:
             for part, piece in zip(spooled, found, strict=True):
                 part.append(piece)
         return spooled
+
+    def _count_probes(self) -> int:
+        """Count the probes of all documents; with weights, return the number of all shingles, an upper bound."""
+        if self.weights is not None:
+            return int(self.sizes.sum())
+        blocks = (self.sizes[at : at + BLOCK] for at in range(0, len(self.sizes), BLOCK))
+        return sum(int(self.filter.probe_length(block).sum()) for block in blocks)
 
     def runs(self, parts: list[SpooledArray]) -> tuple[_Index, list[_LongRun]]:
         """Sort the entries, part by part on threads, and find their runs."""
@@ -190,7 +202,8 @@ class _Job:
     def _chunks(self, stage: str) -> Iterator[_Chunk]:
         """Yield the chunks of all sets, with reports."""
         done = 0
-        for chunk in self.sets.chunks():
+        unweighted = ((*chunk, None) for chunk in self.sets.chunks())
+        for chunk in unweighted if self.weights is None else self.weights.chunks():
             yield chunk
             done += len(chunk[0])
             self.report(stage, done, len(self.sets))
@@ -201,16 +214,38 @@ class _Job:
 
     def _write(self, counts: Counts, marks: Marks | None, bits: int, chunk: _Chunk) -> list[UInts]:
         """Make the entries of a chunk, uint64 (entries, 2), in 2^bits parts by the high bits of the shingle."""
-        positions, values, offsets = chunk
-        sizes, lookup = self.sizes[positions], self.filter
-        found = entries(counts, values, offsets, positions.astype(np.uint32), lookup.probe_length(sizes),
-                        lookup.index_length(sizes), self.mixes(positions), marks)
+        positions, values, offsets, _ = chunk
+        found = entries(counts, values, offsets, positions.astype(np.uint32), *self._lengths(counts, chunk),
+                        self.mixes(positions), marks)
         if not bits:
             return [found]
         part = (found[:, 0] >> np.uint64(64 - bits)).astype(np.int64)
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange((1 << bits) - 1), "right")
         return np.split(found[order], ends)
+
+    def _lengths(self, counts: Counts, chunk: _Chunk) -> tuple[Ints, Ints]:
+        """Count the rarest shingles of each document that are looked up, and those that others may find."""
+        positions, values, offsets, units = chunk
+        sizes, mixes = self.sizes[positions], self.mixes(positions)
+        if units is None:
+            return self.filter.probe_length(sizes), self.filter.index_length(sizes)
+        sets = np.repeat(np.arange(len(positions), dtype=np.uint64), np.diff(offsets))
+        holders = np.maximum(counts.at(values if mixes is None else values ^ mixes[sets]), 1)  # the order of `entries`
+        rarest_first = np.argsort(sets << np.uint64(16) | holders, kind="stable")
+        before = sum_before(units[rarest_first])
+        ends = before[offsets]
+        rest, whole = ends[1:][sets] - before[:-1], np.diff(ends)[sets]
+        probed, indexed = (np.diff(sum_before(reached)[offsets]) * (sizes > 0)
+                           for reached in self.filter.reached_by_rest(rest, whole))
+        return probed, indexed
+
+    def may_resemble(self, a: Ints, b: Ints) -> tuple[Ints, Ints]:
+        """Select the pairs of documents whose weights allow them to reach the threshold."""
+        assert self.weights is not None
+        of_a, of_b = self.weights.sizes(a), self.weights.sizes(b)
+        enough = np.minimum(of_a, of_b) / np.maximum(of_a, of_b) >= self.filter.threshold
+        return a[enough], b[enough]
 
     def mixes(self, positions: Ints) -> UInts | None:
         """Return the values to mix into the shingles of these documents, so that only documents with one code share any."""

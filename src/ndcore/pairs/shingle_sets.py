@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ndcore._candidates import Bitmaps
 from ndcore._cluster import components
-from ndcore._sets import common, differences, distinct
+from ndcore._sets import common, common_weights, differences, distinct
 from ndcore._types import AnyArray, Bools, Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
@@ -146,27 +146,32 @@ class ShingleSets:
         offsets = np.concatenate([[0], np.cumsum([len(members) for members in sets])]).astype(np.int64)
         return positions, np.array([number for members in sets for number in sorted(members)], np.uint64), offsets
 
-    def common(self, a: Ints, b: Ints, report: Progress | None = None) -> Ints:
+    def common(self, a: Ints, b: Ints, report: Progress | None = None, weights: SpooledSets | None = None) -> Ints:
         """Count the common shingles of each pair (a[i], b[i]) of documents, which must have been read.
 
-        Spilled sets are compared by connected components of the pairs, so that a set is read from disk once.
+        With weights of the members, uint32, sum the weights of the common shingles instead. Spilled sets are compared by
+        connected components of the pairs, so that a set is read from disk once.
         """
         out = np.empty(len(a), np.int64)
         for start in range(0, len(a), BATCH):
             x, y = self._number(a[start : start + BATCH]), self._number(b[start : start + BATCH])
             order = _by_component(x, y) if self._sets.spilled else slice(None)
-            out[start : start + BATCH][order] = self._common_of_sets(x[order], y[order])
+            out[start : start + BATCH][order] = self._common_of_sets(x[order], y[order], weights)
             if report is not None:
                 report("verifying", min(start + BATCH, len(a)), len(a))
         return out
 
-    def _common_of_sets(self, x: Ints, y: Ints) -> Ints:
-        """Count the common members of each pair of sets, on threads."""
+    def _common_of_sets(self, x: Ints, y: Ints, weights: SpooledSets | None) -> Ints:
+        """Count the common members of each pair of sets, or sum their weights, on threads."""
         parts = [slice(i, i + PAIRS) for i in range(0, len(x), PAIRS)]
-        values, offsets = self._sets.values(), self._sets.offsets
-        counts = map_pieces(lambda part: common(values, offsets, x[part], y[part]), parts,
-                            self.threads if len(parts) > 1 else 1)
-        return np.concatenate(list(counts))
+        values, offsets, units = self._sets.values(), self._sets.offsets, None if weights is None else weights.values()
+
+        def count(part: slice) -> Ints:
+            if units is None:
+                return common(values, offsets, x[part], y[part])
+            return common_weights(values, offsets, units, x[part], y[part])
+
+        return np.concatenate(list(map_pieces(count, parts, self.threads if len(parts) > 1 else 1)))
 
     def differences(self, a: Ints, b: Ints) -> tuple[UInts, Ints]:
         """Return the shingles of each document a[i] that b[i] lacks, as (values, offsets)."""

@@ -13,6 +13,7 @@ from ndcore.pairs.lost import LostRuns
 from ndcore.pairs.pairs_below import count_by_resemblance
 from ndcore.pairs.scored import Scored
 from ndcore.pairs.shingle_sets import SetBitmaps, ShingleSets
+from ndcore.pairs.shingle_weights import ShingleWeights
 from ndcore.progress import Progress
 
 ROWS = 4096  # pairs of signatures that are compared at a time
@@ -29,6 +30,8 @@ class Verifier:
         The sets of the documents that were read.
     counted : ShingleSets or None
         The sets without common shingles, of which there are `common_shingles`; None: all shingles count.
+    weights : ShingleWeights or None
+        The weights of the shingles that count; None: each weighs 1.
     rows : uint32 or uint64 (documents, num_perm) or None
         Signatures, for texts that are gone.
     rank : int64 (documents,)
@@ -47,6 +50,7 @@ class Verifier:
     sets: ShingleSets
     counted: ShingleSets | None
     common_shingles: int
+    weights: ShingleWeights | None
     rows: AnyArray | None
     rank: Ints
     contained: bool
@@ -65,6 +69,10 @@ class Verifier:
         """The sets by which pairs are scored."""
         return self.sets if self.counted is None else self.counted
 
+    def bound(self, threshold: float) -> float:
+        """Return a score that the numbers of shingles of an accepted pair reach, for bitmaps, which know no weights."""
+        return threshold if self.weights is None else self.weights.least_unweighted(threshold)
+
     def bitmaps(self, search: Search) -> SetBitmaps:
         """Return bitmaps of the sets that are compared, in keep order, with a row for each document in a run."""
         if self._bitmaps is None:
@@ -78,7 +86,7 @@ class Verifier:
             seen += len(a)
             if seen > WORTH_BITMAPS * len(self.compared):
                 self.rejected = None  # bitmaps reject pairs without computing a resemblance
-                near = self.bitmaps(search).near(a, b, threshold)
+                near = self.bitmaps(search).near(a, b, self.bound(threshold))
                 a, b = a[near], b[near]
             chunks.append(self.measure(a, b, threshold, report))
         return Scored.merged(chunks, len(self.rank))
@@ -97,14 +105,16 @@ class Verifier:
                 later = self.rank[scored.a] > self.rank[scored.b]
                 dropped, kept = np.where(later, scored.a, scored.b), np.where(later, scored.b, scored.a)
                 scored = scored.where(self.lost_runs.longest(dropped, kept) <= self.max_lost)
-        return scored if self.counted is None else scored._replace(resemblance=self.sets.resemblance(scored.a, scored.b))
+        if self.counted is None and self.weights is None:
+            return scored
+        return scored._replace(resemblance=self.sets.resemblance(scored.a, scored.b))
 
     def _score(self, a: Ints, b: Ints, report: Progress | None) -> Scored:
         """Score pairs by the shingles that count, or if a text is gone, by the share of minima that agree."""
-        sets = self.compared
-        exact = sets.has(a) & sets.has(b)
+        exact = self.compared.has(a) & self.compared.has(b)
         x, y = (a, b) if exact.all() else (a[exact], b[exact])
-        scored = Scored.of(x, y, sets.common(x, y, report), sets.sizes(x), sets.sizes(y), contained=self.contained)
+        measure = self.compared if self.weights is None else self.weights
+        scored = Scored.of(x, y, measure.common(x, y, report), measure.sizes(x), measure.sizes(y), contained=self.contained)
         if len(x) == len(a):
             return scored
         resemblance, estimated = np.empty(len(a)), np.flatnonzero(~exact)

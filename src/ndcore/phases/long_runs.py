@@ -20,7 +20,7 @@ from ndcore._candidates import BEFORE, PROPOSED, Bitmaps, RunPairs
 from ndcore._cluster import star_ascending
 from ndcore._types import Ints, UInts
 from ndcore.pairs.candidates import Runs
-from ndcore.pairs.representatives import merge_runs
+from ndcore.pairs.long_runs import merge_runs
 from ndcore.pairs.scored import Scored
 from ndcore.phases.columns import Batches, arrow, byte_rows, drop_empty, values_of
 from ndcore.phases.verification import Judgement, scored_batch

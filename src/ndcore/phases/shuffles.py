@@ -19,7 +19,8 @@ from ndcore._types import Ints, UInts
 from ndcore.dedup.near_duplicates import near_duplicates, plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
-from ndcore.pairs.representatives import KeepOrder
+from ndcore.pairs.keep_order import KeepOrder
+from ndcore.pairs.representatives import choose_representatives
 from ndcore.pairs.scored import Scored
 from ndcore.phases.candidates import expand_runs
 from ndcore.phases.columns import arrow, as_batch, binary_column, byte_rows, cut_binary, numbers, row_changes, values_of
@@ -187,7 +188,7 @@ class Shuffles:
         resemblance = near["resemblance"].to_numpy()
         pairs = Scored.merged([Scored(a, b, resemblance, resemblance, resemblance)], len(ids))
         keep = KeepOrder.of("first", len(ids), 0, None)
-        labels = keep.choose(pairs, self.rules.threshold, self.rules.cluster, self.rules.reassign)
+        labels = choose_representatives(pairs, keep, self.rules.threshold, self.rules.cluster, self.rules.reassign)
         if len(long):
             roots = components(a, b, own)
             rest = np.flatnonzero(np.isin(roots, roots[long]))

@@ -21,6 +21,8 @@ from .resemblance import ratio, resemblance
 Keep = Literal["first", "longest"] | Sequence[float]
 Text = str | bytes
 Score = Callable[[AbstractSet[int], AbstractSet[int]], float]
+Weigh = Callable[[Hashable], int]
+"""The weight of a shingle, a whole number above 0."""
 
 CLUSTERINGS = ("star", "components", "greedy")
 DROPS = ("resembling", "contained")
@@ -181,14 +183,22 @@ def count_shingles(
     return CountedShingles([frozenset(s for s in read.shingles if (read.group, s) not in common) for read in reads], common)
 
 
-def score(a: AbstractSet[Hashable], b: AbstractSet[Hashable], drop: str) -> float:
-    """Return the score of a in b: |A ∩ B| over |A ∪ B|, or over |A| for "contained"; nan for 0/0."""
-    return ratio(len(a & b), len(a | b if drop == "resembling" else a))
+def weigh_set(members: AbstractSet[Hashable], weigh: Weigh | None) -> int:
+    """Sum the weights of shingles; None: each weighs 1."""
+    return len(members) if weigh is None else sum(map(weigh, members))
+
+
+def score(a: AbstractSet[Hashable], b: AbstractSet[Hashable], drop: str, weigh: Weigh | None = None) -> float:
+    """Return the score of a in b: w(A ∩ B) over w(A ∪ B), or over w(A) for "contained"; nan for 0/0.
+
+    w is the sum of weights, without weights the number of shingles.
+    """
+    return ratio(weigh_set(a & b, weigh), weigh_set(a | b if drop == "resembling" else a, weigh))
 
 
 def accepted_pairs(
     reads: Sequence[Read], counted: CountedShingles, heads: Sequence[int], n: int, threshold: float, drop: str,
-    min_shingles: int,
+    min_shingles: int, weigh: Weigh | None = None,
 ) -> list[Accepted]:
     """List the accepted pairs of leaders, ascending.
 
@@ -199,7 +209,7 @@ def accepted_pairs(
     accepted = []
     for a, b in combinations(able, 2):
         if a < n and (reads[a].group, reads[a].key) == (reads[b].group, reads[b].key):
-            of_a, of_b = (score(counted.shingles[x], counted.shingles[y], drop) for x, y in ((a, b), (b, a)))
+            of_a, of_b = (score(counted.shingles[x], counted.shingles[y], drop, weigh) for x, y in ((a, b), (b, a)))
             if of_a >= threshold or of_b >= threshold:
                 accepted.append(Accepted(a, b, resemblance(reads[a].shingles, reads[b].shingles), of_a, of_b))
     return accepted
@@ -288,13 +298,15 @@ def near_duplicates(
     drop_common: float | None = None,
     lost: bool = False,
     reassign: bool = False,
+    weigh: Weigh | None = None,
 ) -> Result:
     """Deduplicate ``texts``, by exact comparison of all pairs.
 
     The parameters mean what they do for `ndcore.near_duplicates` (DESIGN.md, section 5). ``by``, ``originals`` and
     ``must_agree`` have one value for each of ``texts``, then for each of ``against``; keys are read by :mod:`.text`.
     ``verify`` is "fingerprints" or "tokens": sets of fingerprints, or of tuples of tokens. ``lost``: count the shingles of
-    each dropped document that no kept one has.
+    each dropped document that no kept one has. ``weigh``: the weights of shingles in scores, such as `idf` in
+    :mod:`.sketches` gives.
     """
     _check_parameters(threshold, cluster, drop, min_shingles)
     n, documents = len(texts), [*texts, *against]
@@ -308,13 +320,14 @@ def near_duplicates(
     leaders = find_leaders(reads, live)
     counted = count_shingles(reads, leaders, live, drop_common)
     own = [i for i in live if leaders[i] == i]
-    accepted = accepted_pairs(reads, counted, own, n, threshold, drop, min_shingles)
+    accepted = accepted_pairs(reads, counted, own, n, threshold, drop, min_shingles, weigh)
     heads = _choose_representatives(accepted, order, cluster, threshold)
     heads[n:] = range(n, len(documents))  # each of `against` represents itself, also where a component has several
     heads = _reassign(heads, accepted, order, n, threshold) if reassign else heads
     labels = [heads[leaders[versions[i]]] for i in range(n)]
     version = ("version", math.nan, math.nan)
-    verdicts = [_judge(i, labels[i], reads, counted, threshold, drop) if versions[i] == i else version for i in range(n)]
+    verdicts = [_judge(i, labels[i], reads, counted, threshold, drop, weigh) if versions[i] == i else version
+                for i in range(n)]
     pairs = sorted([(p.a, p.b, p.resemblance, p.score) for p in accepted] + _pair_with_leaders(reads[:n], leaders))
     return Result(
         labels, [name for name, _, _ in verdicts], [measured for _, measured, _ in verdicts],
@@ -387,13 +400,13 @@ def _pair_with_leaders(reads: Sequence[Read], leaders: Sequence[int]) -> list[tu
 
 
 def _judge(
-    i: int, label: int, reads: Sequence[Read], counted: CountedShingles, threshold: float, drop: str
+    i: int, label: int, reads: Sequence[Read], counted: CountedShingles, threshold: float, drop: str, weigh: Weigh | None
 ) -> tuple[str, float, float]:
     """Return the class of a document, its resemblance to its representative, and its score in it."""
     if label == i:
         return "kept", 1.0, 1.0
     measured = resemblance(reads[i].shingles, reads[label].shingles)
-    scored = score(counted.shingles[i], counted.shingles[label], drop)
+    scored = score(counted.shingles[i], counted.shingles[label], drop, weigh)
     name = _name_class(reads[i], reads[label], measured, scored, threshold, drop)
     return name, measured, measured if name in ("identical", "lexical") else scored
 
@@ -455,6 +468,21 @@ def index_prefix(members: AbstractSet[int], count: dict[int, int], threshold: fl
     n = len(members)
     least = next((c for c in range(1, n + 1) if float(c) / float(2 * n - c) >= threshold), 0)
     return rare_first(members, count)[: n - least + 1]
+
+
+def weighted_prefix_lengths(
+    members: AbstractSet[int], count: dict[int, int], weigh: Weigh, threshold: float
+) -> tuple[int, int]:
+    """Count the rarest shingles of a set that are probed, and those that are indexed, if shingles have weights.
+
+    A set has one of the first in common with any that reaches the threshold, and one of the second if that set weighs no
+    less. Let r be the weight of a shingle and all after it. The shingle is probed if r / w(members) reaches the threshold,
+    and indexed if r / (2 w(members) - r) does.
+    """
+    order = rare_first(members, count)
+    whole, rest = weigh_set(members, weigh), [weigh_set(frozenset(order[at:]), weigh) for at in range(len(order))]
+    return (sum(float(r) / float(whole) >= threshold for r in rest),
+            sum(float(r) / float(2 * whole - r) >= threshold for r in rest))
 
 
 def resembling_candidates(sets: Sequence[AbstractSet[int]], threshold: float) -> set[tuple[int, int]]:

@@ -273,19 +273,32 @@ def weigh(fingerprints: Sequence[int], weights: Weights = None) -> list[tuple[in
     return [(f, weight_units(w)) for f, w in zip(fingerprints, weights, strict=True)]
 
 
-def simhash_sums(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1) -> list[int]:
-    """Compute V_b in units, b = 0 … 63: the sum of +weight if bit b of z = π(f) is set, else of -weight."""
+def extend(z: int, bits: int = SIMHASH_BITS) -> int:
+    """Extend a hash to 64, 128 or 256 bits: z is the highest word, and word i is fmix64(z + i·γ)."""
+    if bits not in (64, 128, 256):
+        raise ValueError(f"bits is {bits}; give 64, 128 or 256")
+    extended = z
+    for i in range(1, bits // 64):
+        extended = extended << 64 | fmix64((z + i * GOLDEN_GAMMA) & MASK64)
+    return extended
+
+
+def simhash_sums(
+    fingerprints: Sequence[int], weights: Weights = None, seed: int = 1, bits: int = SIMHASH_BITS
+) -> list[int]:
+    """Compute V_b in units, b = 0 … bits - 1: the sum of +weight if bit b of z = π(f), extended, is set, else of -weight."""
     weighed = weigh(fingerprints, weights)
-    zs = permute([f for f, _ in weighed], seed)
-    return [sum(w if z >> b & 1 else -w for z, (_, w) in zip(zs, weighed, strict=True)) for b in range(SIMHASH_BITS)]
+    hashes = [extend(z, bits) for z in permute([f for f, _ in weighed], seed)]
+    return [sum(w if z >> b & 1 else -w for z, (_, w) in zip(hashes, weighed, strict=True)) for b in range(bits)]
 
 
-def simhash(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1) -> int:
+def simhash(fingerprints: Sequence[int], weights: Weights = None, seed: int = 1, bits: int = SIMHASH_BITS) -> int:
     """Compute the fingerprint of a document: bit b is 1 if V_b > 0. It is 0 for a document without features.
 
-    Charikar 2002; Manku, Jain, Das Sarma 2007, section 2.
+    The highest 64 bits of a longer one are the fingerprint of 64 bits. Charikar 2002; Manku, Jain, Das Sarma 2007, section
+    2.
     """
-    return sum(1 << b for b, v in enumerate(simhash_sums(fingerprints, weights, seed)) if v > 0)
+    return sum(1 << b for b, v in enumerate(simhash_sums(fingerprints, weights, seed, bits)) if v > 0)
 
 
 def document_frequencies(documents: Iterable[Iterable[int]]) -> Counter[int]:

@@ -135,7 +135,7 @@ def _write_headings(result: NearDuplicates, read: int) -> tuple[str, str]:
 
 def _measure(rules: Rules) -> str:
     """Name the quantity that is compared with the threshold."""
-    measure = "containment" if rules.contained else "resemblance"
+    measure = ("weighted " if rules.weights is not None else "") + ("containment" if rules.contained else "resemblance")
     return measure if rules.drop_common is None else f"{measure} without common shingles"
 
 
@@ -148,8 +148,23 @@ def _count_parts(result: NearDuplicates, classes: NDArray[np.uint8], rejected: i
     """Count the documents by class, and say what each class means for this result."""
     documents = np.bincount(classes, minlength=len(CLASSES)).tolist()
     counts = {"rejected": rejected, **dict(zip(CLASSES, documents, strict=True))}
-    meaning = MEANING | describe_classes(contained=result.rules.contained, common=result.rules.drop_common is not None)
+    rules = result.rules
+    meaning = MEANING | describe_classes(
+        contained=rules.contained, common=rules.drop_common is not None, weighted=rules.weights is not None)
     return tuple(Part(each, counts[each], meaning[each]) for each in MEANING if counts[each] or each not in RARE)
+
+
+def explain_misses(miss: float, estimated: bool) -> str:
+    """Say which pairs the filter loses; estimates lose more of them."""
+    subject = "The filter misses a pair" if estimated else "A pair"
+    missed = "" if estimated else " is missed"
+    return f"{subject} exactly at the threshold{missed} with probability {miss:.2g}, a closer one less often."
+
+
+def explain_estimates(missed: float) -> str:
+    """Say what estimates do to pairs near the threshold, and how to have exact verdicts."""
+    return (f"By these estimates about {100 * missed:.0f} of 100 pairs exactly at the threshold stay, and some below it go: "
+            "for exact verdicts give the texts, or keep a store.")
 
 
 def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
@@ -158,7 +173,8 @@ def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
     if not all(has_text[: 1 + (len(result.sources) > len(result))]):
         given.append(
             "Texts that were given as saved sketches are not at hand: their resemblances are estimates, and nothing of "
-            f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide."
+            f"them can be shown. {result.expected_spurious:.2g} spurious matches are expected of fingerprints that collide. "
+            f"{explain_estimates(result.missed_by_estimate)}"
         )
     without = int(np.count_nonzero(~result.valid))
     if without:
@@ -167,7 +183,10 @@ def _list_notes(result: NearDuplicates, has_text: list[bool]) -> list[str]:
         number, share = counted(result.common_shingles, "shingle is", "shingles are"), 100 * result.rules.drop_common
         given.append(f"{number} in more than {share:g}% of the documents, and not compared. A {_score_name(result.rules)} "
                      "leaves them out; a resemblance does not.")
-    missed = f"A pair exactly at the threshold is missed with probability {miss:.2g}, a closer one less often."
+    if result.rules.weights is not None:
+        given.append(f"A {_score_name(result.rules)} is a share of weight: rare shingles count more. A resemblance counts "
+                     "all shingles alike.")
+    missed = explain_misses(miss, result.missed_by_estimate > 0)
     return [missed if miss else "No pair at or above the threshold is missed: the filter is complete.", *given]
 
 
@@ -186,6 +205,8 @@ def _list_rules(result: NearDuplicates) -> list[tuple[str, str]]:
         "min_shingles": str(rules.min_shingles) if rules.min_shingles else "",
         "drop_common": "" if rules.drop_common is None else
         f"{rules.drop_common:g}; {counted(result.common_shingles, 'shingle')} left out",
+        "weights": "" if rules.weights is None else
+        f"{counted(len(rules.weights), 'shingle')} of {counted(rules.weights.documents, 'document')}",
         "max_lost": "" if rules.max_lost is None else f"{rules.max_lost}",
         "reassign": "yes" if rules.reassign else "",
     }

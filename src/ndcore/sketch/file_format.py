@@ -3,8 +3,8 @@
 The container (`storage.container`) holds a header with the recipe and its id, and these arrays:
 
 - values: uint32 or uint64 (n, num_perm) of signatures, weighted ones too; uint8 (n, bytes) of b-bit signatures; uint64
-  (n, lists) of lists of terms; uint64 (n,) of simhashes; otherwise the values of all samples, end to end: uint64, or for
-  bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
+  (n, lists) of lists of terms; uint64 (n,) of simhashes, or (n, 2) and (n, 4) of 128 and 256 bits; otherwise the values of
+  all samples, end to end: uint64, or for bottom sketches of 32 or 40 bits uint8 (count, 4) or (count, 5), lowest byte first.
 - offsets: int64 (n + 1,), of samples only; moduli: uint64 (n,), of adaptive mod sketches.
 - positions: int64, of winnowed fingerprints: as many as values, which are in the order of the text.
 - sizes: float64 (n,); sizes_exact, valid: bool (n,); digests: uint8 (n, 32), optional.
@@ -20,6 +20,8 @@ import numpy as np
 
 from ndcore._cluster import first_wrong
 from ndcore._types import AnyArray, Arrays, Ints, UInts
+from ndcore.choices import SIMHASH_BITS
+from ndcore.hamming.fingerprints import WIDE, word_shape
 from ndcore.recipe import Recipe, stored_recipe
 from ndcore.storage.packed_ids import pack_ids, unpack_ids
 
@@ -39,7 +41,7 @@ OTHER_TOOLS = {
 }  # methods of recipes of each kind whose values another tool computes too
 # of files of each kind of recipe; all others 0
 REVISIONS = {"winnow": 1, "buckets": 2, "imatch": 2, "weighted": 2, "b-bit": 2}
-NEWEST = OF_OTHER_TOOLS = 2  # revision of files with values of other tools
+NEWEST = 2  # revision, also of files with values of other tools and with simhashes of 128 and 256 bits
 PIECE = 1 << 20  # values checked at a time
 
 
@@ -50,7 +52,8 @@ def is_of_other_tool(recipe: Recipe) -> bool:
 
 def revision_of(recipe: Recipe) -> int:
     """Return the revision of files of sketches with this recipe."""
-    return OF_OTHER_TOOLS if is_of_other_tool(recipe) else REVISIONS.get(recipe["kind"], 0)
+    wide = recipe["kind"] == "simhash" and recipe["bits"] in WIDE
+    return NEWEST if wide or is_of_other_tool(recipe) else REVISIONS.get(recipe["kind"], 0)
 
 
 def recipe_header(recipe: Recipe) -> dict[str, Any]:
@@ -114,8 +117,10 @@ def _check_arrays(recipe: Recipe, arrays: Arrays) -> None:
         if (values.shape, values.dtype.name) != ((n, length), f"uint{bits}") or offsets is not None:
             raise ValueError(f"values are {values.dtype.name} {values.shape}, not uint{bits} {(n, length)}")
     elif recipe["kind"] == "simhash":
-        if (values.ndim, values.dtype.name) != (1, "uint64") or offsets is not None:
-            raise ValueError(f"simhashes are uint64 of one dimension, without offsets; got {values.dtype} {values.shape}")
+        shape = (n, *word_shape(recipe["bits"]))
+        if (values.shape, values.dtype.name) != (shape, "uint64") or offsets is not None:
+            raise ValueError(f"simhashes of {recipe['bits']} bits are uint64 {shape}, without offsets; got {values.dtype} "
+                             f"{values.shape}")
     elif recipe["kind"] in ("bottom", "mod"):
         _check_samples(recipe["kind"], values, offsets, recipe["size"])
     elif recipe["kind"] == "winnow":
@@ -188,6 +193,8 @@ def _check_parameters(recipe: Recipe) -> None:
         raise ValueError("the recipe has no shingling")
     if recipe["kind"] == "b-bit" and recipe["kept"] not in (1, 2, 4, 8):
         raise ValueError(f"the recipe's kept is {recipe['kept']!r}")
+    if recipe["kind"] == "simhash" and recipe["bits"] not in SIMHASH_BITS:
+        raise ValueError(f"the recipe's bits are {recipe['bits']!r}, not 64, 128 or 256")
     kind = recipe["of"] if recipe["kind"] == "b-bit" else recipe["kind"]
     methods = (("permutations", "fast") if kind == "minhash" else ()) + OTHER_TOOLS.get(kind, ())
     if "method" in recipe and recipe["method"] not in methods:

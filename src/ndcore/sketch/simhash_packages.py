@@ -86,7 +86,7 @@ class PackageSimHasher(ToolSketcher):
         return sketcher
 
     def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
-        return EqualSums(n, self._permutations)
+        return EqualSums(n, 1, self._permutations)
 
     def _gather(self, done: Sequence[Any]) -> Simhashes:
         return gather_simhashes(done, self.recipe)
@@ -145,8 +145,8 @@ class PackageSimHasher(ToolSketcher):
             As in `SimHasher.sketch_hashes`.
         """
         if weights is not None:
-            sums = sum_weighted_sets(values, offsets, weights, self._permutations)
-            return gather_simhashes([sums], self._recipe(weights="array"))
+            sums = sum_weighted_sets(values, offsets, weights, self._permutations, 64)
+            return gather_simhashes([sums], self._recipe_of_given_weights)
         made = super().sketch_hashes(values, offsets)
         assert isinstance(made, Simhashes)
         return made

@@ -39,6 +39,11 @@ class Sketcher(ABC):
         """The parameters of the sketches; made at the first access."""
         return self._recipe()
 
+    @cached_property
+    def _recipe_of_given_weights(self) -> Recipe:
+        """The recipe of sketches whose weights were given with the hashes; made at the first access."""
+        return self._recipe(weights="array")
+
     def _recipe(self, **other: Any) -> Recipe:
         """Make the recipe, with other values of some parameters."""
         return Recipe({**self._parameters(), **other, "shingling": self.shingling.recipe.parameters})

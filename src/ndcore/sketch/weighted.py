@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._minhash import Permutations
+from ndcore._sets import distinct
 from ndcore._simhash import WeightedSignatures
 from ndcore._types import AnyArray, Floats, Ints, UInts
 from ndcore.recipe import Recipe
@@ -171,7 +172,7 @@ class WeightedMinHasher(Sketcher):
             raise ValueError(f"weight {at} is {units[at] / UNIT}; weights of sets are 0 or more")
         sink = self._sink(len(ends) - 1)
         sink.take_weighted_sets(*_add_repeats(hashes, ends, units.astype(np.int64)))
-        return _sketches([sink], self._recipe(weights="array"))
+        return _sketches([sink], self._recipe_of_given_weights)
 
 
 def _sketches(sinks: Sequence[Any], recipe: Recipe) -> Sketches:
@@ -188,7 +189,14 @@ def _fields(sums: Ints) -> Fields:
 
 
 def _add_repeats(hashes: UInts, ends: Ints, units: Ints) -> tuple[UInts, Ints, Ints]:
-    """Add the weights of values that are equal in one set: (values, offsets, weights), without those that weigh nothing."""
+    """Add the weights of values that are equal in one set: (values, offsets, weights), without those that weigh nothing.
+
+    The arrays are new ones.
+    """
+    _, sizes = distinct(hashes.copy(), ends)
+    if sizes[-1] == len(hashes):  # none repeats: sorting twice would take as long as sampling
+        held = units > 0
+        return hashes[held], np.concatenate([[0], np.cumsum(held, dtype=np.int64)])[ends], units[held]
     of = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     order = np.lexsort((hashes, of))
     hashes, of, units = hashes[order], of[order], units[order]

@@ -1,4 +1,4 @@
-"""Weights of features for simhashes: fixed-point numbers by fingerprint, and idf learned from a corpus."""
+"""Weights of features, for simhashes, weighted signatures and near-duplicates: fixed-point numbers, and idf of a corpus."""
 
 from __future__ import annotations
 

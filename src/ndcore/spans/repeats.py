@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ndcore._repeats import MAX_WINDOW, units
 from ndcore._types import AnyPath, Ints
 from ndcore.checks import checked_int, checked_memory_limit
-from ndcore.pairs.representatives import KeepOrder, number_labels
+from ndcore.pairs.keep_order import KeepOrder, number_labels
 from ndcore.parallel import thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, are_ids, check_ids, refuse_shingling

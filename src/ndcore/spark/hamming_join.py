@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import UInts
-from ndcore.hamming.fingerprints import checked_fingerprints
+from ndcore.hamming.fingerprints import WIDE, checked_fingerprints
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
 from ndcore.phases.columns import arrow, numbers
 from ndcore.phases.fingerprints import match_fingerprints
@@ -45,7 +45,7 @@ def hamming_join(
     fingerprints : DataFrame
         A row for each fingerprint, as from `sketch` with a SimHasher; leave out rows that are not ``valid``.
     max_distance, bits, plan
-        As for `ndcore.hamming_join`.
+        As for `ndcore.hamming_join`; at most 64 bits.
     id
         As in `near_duplicates`.
     column : str
@@ -79,6 +79,9 @@ def hamming_join(
     from pyspark.sql import types as T
 
     refuse_options("hamming_join", local_only)
+    if bits in WIDE:
+        raise ValueError(f"bits is {bits}; on Spark fingerprints have 1 to 64 bits, a column of bigint: write wider ones to "
+                         "a .npy file, which ndcore.hamming_join scans")
     bits, max_distance = checked_search(bits, max_distance, plan)
     collection = _fingerprints_of(fingerprints, id, column, "fingerprints")
     asked, names = _queries_of(queries, id, column)

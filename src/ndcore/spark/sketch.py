@@ -34,8 +34,8 @@ def sketch(
     -------
     DataFrame
         A row for each document, in no order: the columns of the key, then the columns of `Sketches.to_arrow`. ``sketch`` is
-        an array of bigint, for simhashes a bigint, and its metadata has the recipe (``ndcore.recipe``). Spark has no
-        unsigned numbers: a value of 2^63 and more is negative, with the same 64 bits. ``size``, ``size_exact`` and
+        an array of bigint, for simhashes of 64 bits a bigint, and its metadata has the recipe (``ndcore.recipe``). Spark
+        has no unsigned numbers: a value of 2^63 and more is negative, with the same 64 bits. ``size``, ``size_exact`` and
         ``valid`` follow, with ``modulus`` of adaptive mod sketches and ``positions`` of winnowed ones.
 
     Raises

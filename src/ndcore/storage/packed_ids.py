@@ -104,6 +104,13 @@ class PackedStrings:
             raise ValueError("lies outside the ids")
         return self.data[begin:end].tobytes()
 
+    def bytes_of(self, rows: Ints) -> list[bytes]:
+        """Return the bytes of some strings. Raises ValueError like `bytes_at`."""
+        begins, ends, view = self.ends[rows], self.ends[rows + 1], self.data.data
+        if not ((begins >= 0) & (begins <= ends) & (ends <= len(self.data))).all():
+            raise ValueError("lies outside the ids")
+        return [bytes(view[a:b]) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+
     def decode(self, encoded: bytes) -> str | bytes:
         """Decode the bytes of one string."""
         return encoded.decode("utf-8", "surrogatepass") if self.text else encoded

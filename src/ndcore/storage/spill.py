@@ -12,7 +12,7 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ndcore._types import AnyArray, Ints, UInts
+from ndcore._types import AnyArray, Ints
 from ndcore.storage.disk_space import TEMPORARY, naming
 
 
@@ -193,13 +193,16 @@ class SpooledColumn:
 
 
 class SpooledSets:
-    """Ascending sets of uint64, appended and read in place by number; on disk once they exceed the limit (bytes)."""
+    """Ascending sets of uint64, appended and read in place by number; on disk once they exceed the limit (bytes).
 
-    def __init__(self, limit: int) -> None:
-        self._values = SpooledArray(np.uint64, limit)
+    dtype: of another type, values that belong to the members of such sets.
+    """
+
+    def __init__(self, limit: int, dtype: DTypeLike = np.uint64) -> None:
+        self._values = SpooledArray(dtype, limit)
         self._ends = SpooledArray(np.int64)
         self._total = 0
-        self._joined: UInts | None = None
+        self._joined: AnyArray | None = None
         self._offsets: Ints | None = None
 
     def __len__(self) -> int:
@@ -210,7 +213,7 @@ class SpooledSets:
         """Whether the sets are in a temporary file."""
         return self._values.spilled
 
-    def append(self, values: UInts, offsets: Ints) -> None:
+    def append(self, values: AnyArray, offsets: Ints) -> None:
         """Append the sets values[offsets[i] : offsets[i + 1]]; offsets[0] is 0."""
         self._ends.append(offsets[1:] + self._total)
         self._total += int(offsets[-1])
@@ -223,7 +226,7 @@ class SpooledSets:
             self._offsets = np.concatenate([np.zeros(1, np.int64), self._ends.array()])
         return self._offsets
 
-    def values(self) -> UInts:
+    def values(self) -> AnyArray:
         """Return the members of all sets end to end, read-only. Nothing can be appended afterwards.
 
         Each call maps spilled sets anew, so that dropping the array frees the pages that were read.
@@ -243,8 +246,8 @@ class SpooledSets:
         return self.offsets[numbers + 1] - self.offsets[numbers]
 
 
-def _restore_sets(values: UInts, offsets: Ints) -> SpooledSets:
+def _restore_sets(values: AnyArray, offsets: Ints) -> SpooledSets:
     """Restore pickled sets, in memory."""
-    sets = SpooledSets(values.nbytes)
+    sets = SpooledSets(values.nbytes, values.dtype)
     sets.append(values, offsets)
     return sets

@@ -92,6 +92,7 @@ class StoreClient:
     cluster = remote(Store.cluster)
     clusters = remote(Store.clusters)
     locate = remote(Store.locate)
+    collapse = remote(Store.collapse)
     history = remote(Store.history)
     overall = remote(Store.overall)
     text = remote(Store.text)

@@ -15,6 +15,7 @@ from ndcore._types import Text
 from ndcore.checks import check_choice
 from ndcore.filters.design import FilterDesign
 from ndcore.notebook import fact_table, show_result
+from ndcore.pairs.folding import CollapsedKeys, check_best, list_keys
 from ndcore.parallel import map_pieces, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.store import engine, versions
@@ -604,6 +605,39 @@ class Store:
                 raise LookupError(f"all pages with the content of {key!r:.200} are gone")
             return versions.key_of(self._state, latest)
 
+    def collapse(
+        self, keys: Iterable[Key], best: Literal["rank", "representative", "latest"] | Sequence[Any] = "rank",
+        earlier: Iterable[Key] = (),
+    ) -> CollapsedKeys:
+        """Fold a ranked list of keys, such as search results, by the clusters of this store, like `Collection.collapse`.
+
+        Parameters
+        ----------
+        keys : iterable of str, bytes or int
+            Keys of pages, best first. The last version of a page counts.
+        best, earlier
+            As for `Collection.collapse`. "latest": the page whose last version has the latest date is shown, among pages
+            that are not gone (`mark_gone`) if there are any; on a tie, the first.
+
+        Returns
+        -------
+        CollapsedKeys
+
+        Raises
+        ------
+        TypeError, ValueError
+            A key is not accepted, or `best` is not.
+
+        Notes
+        -----
+        One search of an index, and one or two reads of the log, for each key. Pages that are gone still fold others.
+        """
+        listed, before = list_keys("keys", keys), list_keys("earlier", earlier)
+        values = check_best(best, len(listed), ("rank", "representative", "latest"))
+        named = [self._directory.preparer.name_key(given_key(key))[1:] for key in [*before, *listed]]
+        with self._lock, self._directory.trusting():
+            return versions.collapse(self._state, listed, named, best, values)
+
     def history(self, key: Key) -> list[Version]:
         """Return the versions of a page, in the order in which they were added. Raises KeyError for an unknown key.
 
@@ -821,6 +855,6 @@ class Store:
 
 for_clients(
     Store.decide, Store.decide_many, Store.peek, Store.mark_gone, Store.remove, Store.expire, Store.__contains__,
-    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.history, Store.overall, Store.text, Store.stats,
-    Store.flush,
+    Store.__len__, Store.cluster, Store.clusters, Store.locate, Store.collapse, Store.history, Store.overall,
+    Store.text, Store.stats, Store.flush,
 )

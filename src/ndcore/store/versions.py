@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ndcore._types import Text
+from ndcore.pairs.folding import CollapsedKeys, fold
 from ndcore.store.keys import decode_key
 from ndcore.store.overall import OverallVerdict
 from ndcore.store.pages import Page, Preparer
@@ -52,6 +54,34 @@ def latest_in_cluster(state: State, number: int) -> int | None:
     """
     there = [member for member in state.columns.members(number) if not state.columns.get("flags", member) & GONE]
     return max(there, key=lambda member: (state.columns.get("date", member), member), default=None)
+
+
+def collapse(
+    state: State, keys: list[Key], named: Sequence[tuple[bytes, int]], best: str | Sequence[Any], values: list[Any] | None
+) -> CollapsedKeys:
+    """Fold a ranked list of keys by clusters; see `Store.collapse`.
+
+    Parameters
+    ----------
+    named : sequence of (bytes, int)
+        The names and hashes of the keys that earlier pages showed, then of `keys`.
+    values : list, optional
+        The values of `best`, if it has some.
+    """
+    numbers = {name: state.find(name, hashed) for name, hashed in dict(named).items()}
+    heads = {name: None if number is None else state.columns.get("label", number) for name, number in numbers.items()}
+    clusters = [name if heads[name] is None else heads[name] for name, _ in named]
+    first = len(named) - len(keys)
+    listed = [name for name, _ in named[first:]]
+    if values is None and best == "representative":
+        values = [heads[name] is not None and heads[name] == numbers[name] for name in listed]
+    elif values is None and best == "latest":
+        values = [(False, 0) if number is None else
+                  (not state.columns.get("flags", number) & GONE, state.columns.get("date", number))
+                  for number in map(numbers.__getitem__, listed)]
+    known = {head: key_of(state, head) for head in {*map(heads.__getitem__, listed)} if head is not None}
+    return CollapsedKeys(keys, fold(clusters[first:], {*clusters[:first]}, values),
+                         [None if head is None else known[head] for head in map(heads.__getitem__, listed)])
 
 
 def history_of(state: State, number: int) -> list[Version]:

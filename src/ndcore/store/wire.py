@@ -3,7 +3,8 @@
 A message has, with little-endian integers: the size of the JSON, u32; the number of texts, u32; the size of each text, u32;
 the JSON; the texts. Values are plain JSON, or objects with one field: ``{"bytes": base64}``; ``{"str": place}`` and
 ``{"raw": place}`` for long values, which are among the texts; ``{"date": microseconds}``, ``{"verdict": fields}``,
-``{"version": fields}``, ``{"overall": fields}``, ``{"fields": object}``. Nothing is unpickled or run.
+``{"version": fields}``, ``{"overall": fields}``, ``{"collapsed": fields}``, ``{"fields": object}``. Nothing is unpickled or
+run.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ndcore.checks import is_int
+from ndcore.pairs.folding import CollapsedKeys
 from ndcore.store.overall import OverallVerdict
 from ndcore.store.verdict import Verdict, Version, microseconds, moment
 from ndcore.text.inputs import as_bytes
@@ -29,7 +31,9 @@ INLINE = 4096  # most characters or bytes of a value inside the JSON; longer one
 PIECE = 1 << 20  # bytes that are read at a time: memory grows with the bytes that arrive, not with the announced size
 
 _HEAD = struct.Struct("<II")
-_CLASSES: dict[str, type[Any]] = {"verdict": Verdict, "version": Version, "overall": OverallVerdict}  # sent by their fields
+_CLASSES: dict[str, type[Any]] = {  # sent by their fields
+    "verdict": Verdict, "version": Version, "overall": OverallVerdict, "collapsed": CollapsedKeys,
+}
 _KINDS = {made: kind for kind, made in _CLASSES.items()}
 
 
