@@ -99,7 +99,7 @@ def exact(texts: Sequence[str]) -> Scores:
 
 
 class Quality(NamedTuple):
-    """The highest F1 over all thresholds, its precision and recall, and the recall where the precision is PRECISION or more."""
+    """The highest F1, its precision and recall, and the recall where the precision is PRECISION or more."""
 
     f1: float
     precision: float
