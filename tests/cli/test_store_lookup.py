@@ -58,6 +58,18 @@ def test_a_page_of_the_store(store: str, capsys: pytest.CaptureFixture[str]) -> 
     assert [one["key"] for one in told_json(capsys, "query", store, "--key", "7")["cluster"]] == [7]
 
 
+def test_a_page_that_is_gone(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "gone.jsonl").write_bytes(jsonl([{"key": PRINT, "gone": True, "date": "2024-05-09"}]))
+    with (tmp_path / "gone.jsonl").open() as lines, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", lines)
+        assert run("store", "decide", store, "-", "-q") == 0
+    capsys.readouterr()
+    assert f"2024-05-04 00:00:00  1         {PRINT} (gone)\n" in told(capsys, "query", store, "--key", PRINT)
+    answer = told_json(capsys, "query", store, "--key", PRINT)
+    assert answer["representative"] == A2
+    assert [(one["key"], one["versions"], one["gone"]) for one in answer["cluster"]] == [(A2, 1, False), (PRINT, 1, True)]
+
+
 def test_the_scope_of_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = made(tmp_path / "h", PAGES[:1], "--scope", "host")
     capsys.readouterr()
@@ -69,6 +81,7 @@ def test_the_scope_of_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_refused(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "ask for a FILE" in refused(capsys, 2, "store", "query", store)
+    assert refused(capsys, 2, "store", "query", store, B1) == f"{B1} is a page of the store: ask for it with --key"
     assert "no such file" in refused(capsys, 1, "store", "query", store, tmp_path / "none.txt")
     for command in ("locate", "history"):
         assert refused(capsys, 1, "store", command, store, "zzz") == f"{store}: no page has the key 'zzz'"

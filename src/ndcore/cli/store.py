@@ -280,10 +280,12 @@ def _list_members(store: Store, key: Key) -> list[dict[str, Any]]:
 
 def _refuse_key(store: Store, file: str, key: str | None) -> None:
     """Raise UsageError if the file is the key of a page, and not a file."""
+    is_page = False
     if key is None and not os.path.lexists(file):
         with contextlib.suppress(TypeError, ValueError):  # not a key of this store
-            if file in store:
-                raise UsageError(f"{printable(file, 200)} is a page of the store: ask for it with --key")
+            is_page = file in store
+    if is_page:
+        raise UsageError(f"{printable(file, 200)} is a page of the store: ask for it with --key")
 
 
 def _tell_verdict(verdict: Verdict) -> Iterator[str]:
