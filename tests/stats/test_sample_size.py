@@ -123,6 +123,7 @@ def test_the_sizes_of_the_experiment():
         (lambda: nd.probability_within(9, 1.5, 0.1), ValueError, "resemblance is 1.5; it must lie between 0 and 1"),
         (lambda: nd.probability_within(9, math.nan, 0.1), ValueError, "resemblance is nan"),
         (lambda: nd.probability_within(9, 0.5, -0.1), ValueError, "error is -0.1; it must be a number of at least 0"),
+        (lambda: nd.probability_within(9, 0.5, math.inf), ValueError, "error is inf; it must be a number of at least 0"),
         (lambda: nd.sample_size(0.5, 0), ValueError, "error is 0; .* give an error above 0"),
         (lambda: nd.sample_size(0.5, 0.1, 1.0), ValueError, "confidence is 1.0; it must lie strictly between 0 and 1"),
         (lambda: nd.expected_distinct(-1), ValueError, "shingles is -1; it must be at least 0"),
