@@ -5,14 +5,11 @@ def distinct(
     values: NDArray[np.uint64], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
 def common(
-    values: NDArray[np.uint64], offsets: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]
-) -> NDArray[np.int64]: ...
-def common_weights(
     values: NDArray[np.uint64],
     offsets: NDArray[np.int64],
-    weights: NDArray[np.uint32],
     a: NDArray[np.int64],
     b: NDArray[np.int64],
+    weights: NDArray[np.uint32] | None = None,
 ) -> NDArray[np.int64]: ...
 def differences(
     values: NDArray[np.uint64], offsets: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]

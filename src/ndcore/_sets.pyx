@@ -59,44 +59,23 @@ def distinct(uint64_t[::1] values not None, const int64_t[::1] offsets not None)
 
 
 def common(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
-           const int64_t[::1] a not None, const int64_t[::1] b not None):
-    """Count the members that the ascending sets a[i] and b[i] have in common; int64 (pairs,). IndexError for other sets."""
-    cdef size_t i = 0, passed = STRIDE, n = a.shape[0], total = values.shape[0]
-    cdef int64_t begin_a, size_a, begin_b, size_b
-    cdef int64_t[::1] out = np.zeros(n, np.int64)
-    cdef size_t sets = max(1, offsets.shape[0]) - 1
-    cdef const uint64_t *base = &values[0] if total else NULL
-    cdef const int64_t *starts = &offsets[0] if sets else NULL
-    _bounds.check_lengths("a and b", (n, b.shape[0]))
-    with nogil:
-        while i < n and (_bounds.span(starts, sets, a[i], total, &begin_a, &size_a)
-                         and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)):
-            if passed >= STRIDE:
-                check_signals()
-                passed = 0
-            passed += <size_t> size_a + <size_t> size_b + 16
-            out[i] = <int64_t> nd_sets_common(base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
-            i += 1
-    if i < n:
-        raise _no_pair(a[i], b[i], sets, sets)
-    return np.asarray(out)
+           const int64_t[::1] a not None, const int64_t[::1] b not None, const uint32_t[::1] weights=None):
+    """Count the members that the ascending sets a[i] and b[i] have in common; int64 (pairs,). IndexError for other sets.
 
-
-def common_weights(const uint64_t[::1] values not None, const int64_t[::1] offsets not None,
-                   const uint32_t[::1] weights not None, const int64_t[::1] a not None, const int64_t[::1] b not None):
-    """Sum the weights of the members that the ascending sets a[i] and b[i] have in common; int64 (pairs,).
-
-    weights[j] is the weight of values[j], the same for equal values. IndexError for other sets.
+    With weights, sum their weights: weights[j] is the weight of values[j], the same for equal values.
     """
     cdef size_t i = 0, passed = STRIDE, n = a.shape[0], total = values.shape[0]
     cdef int64_t begin_a, size_a, begin_b, size_b
     cdef int64_t[::1] out = np.zeros(n, np.int64)
     cdef size_t sets = max(1, offsets.shape[0]) - 1
+    cdef bint weighted = weights is not None
     cdef const uint64_t *base = &values[0] if total else NULL
-    cdef const uint32_t *weight = &weights[0] if weights.shape[0] else NULL
+    cdef const uint32_t *weight = NULL
     cdef const int64_t *starts = &offsets[0] if sets else NULL
     _bounds.check_lengths("a and b", (n, b.shape[0]))
-    _bounds.check_lengths("values and weights", (total, weights.shape[0]))
+    if weighted:
+        _bounds.check_lengths("values and weights", (total, weights.shape[0]))
+        weight = &weights[0] if total else NULL
     with nogil:
         while i < n and (_bounds.span(starts, sets, a[i], total, &begin_a, &size_a)
                          and _bounds.span(starts, sets, b[i], total, &begin_b, &size_b)):
@@ -104,8 +83,11 @@ def common_weights(const uint64_t[::1] values not None, const int64_t[::1] offse
                 check_signals()
                 passed = 0
             passed += <size_t> size_a + <size_t> size_b + 16
-            out[i] = <int64_t> nd_sets_common_weight(
-                base + begin_a, weight + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
+            if weighted:
+                out[i] = <int64_t> nd_sets_common_weight(
+                    base + begin_a, weight + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
+            else:
+                out[i] = <int64_t> nd_sets_common(base + begin_a, <size_t> size_a, base + begin_b, <size_t> size_b)
             i += 1
     if i < n:
         raise _no_pair(a[i], b[i], sets, sets)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ndcore._candidates import FAR, NEAR, UNKNOWN, FeatureTables, Judge, NumberedBitmaps
 from ndcore._cluster import components
 from ndcore._entries import sort_entries
-from ndcore._sets import common, common_weights, differences, distinct
+from ndcore._sets import common, differences, distinct
 from ndcore.reference import clustering
 from ndcore.reference.sketches import feature
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
@@ -81,23 +81,23 @@ def test_common(variant, sets):
 
 
 @given(st.lists(st.sets(keys, max_size=30), min_size=1, max_size=6), st.integers(0, 2**64 - 1))
-def test_common_weights(variant, sets, seed):
+def test_weights_of_common_members(variant, sets, seed):
     outputs = splitmix64(seed)
     weight = {value: next(outputs) >> 32 for value in sorted(set().union(*sets))}
     values = np.array([value for members in sets for value in sorted(members)], np.uint64)
     offsets = np.cumsum([0, *map(len, sets)])
     weights = np.array([weight[value] for value in values.tolist()], np.uint32)
     a, b = np.indices((len(sets), len(sets))).reshape(2, -1).astype(np.int64)
-    sums = common_weights(values, offsets, weights, a, b)
+    sums = common(values, offsets, a, b, weights)
     assert sums.tolist() == [sum(weight[value] for value in sets[i] & sets[j]) for i, j in zip(a, b, strict=True)]
 
 
-def test_common_weights_refuses_what_does_not_fit(variant):
+def test_weights_that_do_not_fit_are_refused(variant):
     values, offsets, one = np.array([1, 2, 3], np.uint64), np.array([0, 3]), np.array([0])
     with pytest.raises(ValueError, match="values and weights"):
-        common_weights(values, offsets, np.ones(2, np.uint32), one, one)
+        common(values, offsets, one, one, np.ones(2, np.uint32))
     with pytest.raises(IndexError, match="there is no pair of documents 1 and 0"):
-        common_weights(values, offsets, np.ones(3, np.uint32), one + 1, one)
+        common(values, offsets, one + 1, one, np.ones(3, np.uint32))
 
 
 def test_differences(variant):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ndcore._candidates import Bitmaps
 from ndcore._cluster import components
-from ndcore._sets import common, common_weights, differences, distinct
+from ndcore._sets import common, differences, distinct
 from ndcore._types import AnyArray, Bools, Floats, Ints, Text, UInts
 from ndcore.parallel import cut, map_pieces
 from ndcore.progress import Progress
@@ -167,9 +167,7 @@ class ShingleSets:
         values, offsets, units = self._sets.values(), self._sets.offsets, None if weights is None else weights.values()
 
         def count(part: slice) -> Ints:
-            if units is None:
-                return common(values, offsets, x[part], y[part])
-            return common_weights(values, offsets, units, x[part], y[part])
+            return common(values, offsets, x[part], y[part], units)
 
         return np.concatenate(list(map_pieces(count, parts, self.threads if len(parts) > 1 else 1)))
 
