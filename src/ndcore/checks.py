@@ -111,6 +111,11 @@ def position_of(document: Any, ids: Sequence[Any] | None, total: int) -> int:
     return same[0]
 
 
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN or NaT."""
+    return value is None or bool(value != value)  # NaN is not equal to itself
+
+
 def missing(package: str, purpose: str) -> str:
     """Return the message that `purpose` needs a package, with the command that installs it."""
     return f"{purpose} needs {package}: {install_command(package)}"

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from ndcore.checks import check_choice
+from ndcore.checks import check_choice, is_missing
 from ndcore.notebook import NotebookTable, show_result
 
 EARLIER = -1  # the label of a place whose cluster an earlier page showed
@@ -151,7 +151,7 @@ def check_best(best: Any, n: int, choices: Sequence[str]) -> list[Any] | None:
     if len(values) != n:
         raise ValueError(f"best has {len(values)} values for a list of {n}; give one for each")
     for position, value in enumerate(values):
-        if value is None or value != value:
+        if is_missing(value):
             raise ValueError(f"value {position} of best is {value!r}; give values that can be compared, such as scores or "
                              "dates")
     try:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ndcore._types import Bools, Ints
+from ndcore.checks import is_missing
 
 Labels = ArrayLike | Callable[[], ArrayLike]
 
@@ -48,7 +49,7 @@ class KeepOrder(NamedTuple):
             raise ValueError(f"keep has shape {priorities.shape}; there are {n} documents")
         missing: Bools = priorities != priorities  # NaN, NaT
         if priorities.dtype.kind == "O":
-            missing = np.fromiter((priority is None or priority != priority for priority in priorities), np.bool_, n)
+            missing = np.fromiter(map(is_missing, priorities), np.bool_, n)
         if missing.any():
             first = int(np.argmax(missing))
             raise ValueError(f"the priority of document {first} is {priorities[first]}, a missing value; give it one")
@@ -104,7 +105,7 @@ def number_labels(name: str, labels: Labels | None, n: int) -> Ints | None:
     if array.shape != (n,):
         raise ValueError(f"{name} has shape {array.shape}; there are {n} documents")
     for i, label in enumerate(array.tolist() if array.dtype.kind in "Of" else ()):
-        if label is None or label != label:  # NaN is not equal to itself
+        if is_missing(label):
             raise ValueError(f"{name}: the label of document {i} is {label!r}, a missing value; give it one of its own")
     if array.dtype.kind != "O":
         return np.unique(array, return_inverse=True)[1].astype(np.int64)
