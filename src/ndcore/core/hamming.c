@@ -147,21 +147,17 @@ static size_t scan_codes_vpopcnt(const uint64_t *codes, unsigned words, const ui
 {
     const __m512i limit = _mm512_set1_epi64((long long)k);
     size_t count = 0, i = 0;
-    if (words == 4) {
-        const __m512i query = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)q));
-        const __m512i order = _mm512_setr_epi64(0, 2, 1, 3, 4, 6, 5, 7);
-        if (at)
-            ND_COMPARE_EIGHT(4, at)
-        else
-            ND_COMPARE_EIGHT(4, NULL)
-    } else {
-        const __m512i query = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)q));
-        const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-        if (at)
-            ND_COMPARE_EIGHT(2, at)
-        else
-            ND_COMPARE_EIGHT(2, NULL)
-    }
+    const __m512i query = words == 4 ? _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)q))
+                                     : _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)q));
+    const __m512i order = words == 4 ? _mm512_setr_epi64(0, 2, 1, 3, 4, 6, 5, 7) : _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    if (words == 4 && at)
+        ND_COMPARE_EIGHT(4, at)
+    else if (words == 4)
+        ND_COMPARE_EIGHT(4, NULL)
+    else if (at)
+        ND_COMPARE_EIGHT(2, at)
+    else
+        ND_COMPARE_EIGHT(2, NULL)
     for (; i < n; i++) {
         found[count] = (uint32_t)i;
         count += difference_of(codes + (at ? at[i] : i) * words, q, words) <= k;
