@@ -54,6 +54,30 @@ def test_public_names(name):
         assert thing.__doc__ and len(thing.__doc__.strip()) > 20
 
 
+def documented_parameters(docstring: str) -> str | None:
+    """Return the names in the section Parameters, one a line, with the lines that refer to another function."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-{3,}|\Z)", docstring, re.MULTILINE | re.DOTALL)
+    return section and "\n".join(line.partition(" : ")[0] for line in section[1].splitlines() if line[:1].strip())
+
+
+def test_each_parameter_is_documented():
+    """The section Parameters of a public function names each one, or says where the others are described."""
+    checked = 0
+    for name in nd.__all__:
+        thing = getattr(nd, name)
+        methods = [getattr(thing, key) for key in vars(thing) if key[0] != "_"] if inspect.isclass(thing) else []
+        for function in filter(callable, [thing, *methods]):
+            documented = documented_parameters(inspect.getdoc(function) or "")
+            if function is nd.Rabin:  # Cython gives a class no signature
+                continue
+            if documented is not None and "The other parameters are as" not in documented:
+                names = {*re.findall(r"\w+", documented), "self", "cls"}
+                left_out = [parameter for parameter in inspect.signature(function).parameters if parameter not in names]
+                assert left_out in ([], ["_"]), f"{function.__qualname__} does not describe {left_out}"
+                checked += 1
+    assert checked > 100
+
+
 def test_everything_exported_is_there():
     assert len(nd.__all__) == len(set(nd.__all__))
     for name in nd.__all__:

@@ -29,6 +29,7 @@ STILTED = {  # sentences that read as if translated
     r"\bin so far as\b": "where",
     r"\bsave for\b": "except",
     r"\bwhatever the\b": "for any",
+    r"# # ": "one mark of a comment",
 }
 
 

@@ -103,10 +103,13 @@ def cluster(
 ) -> Clustering:
     """Cluster a collection by the values that the sketches of its documents have in common.
 
-    1. Sketch the documents; documents with equal sketches then count as one. 2. Sort the entries (value, document): a
-    value held by more than `max_holders` documents is common, and proposes no pairs. 3. Count the pairs of documents that
-    hold another value in common. 4. Make clusters of the pairs that resemble each other enough. Texts are not compared:
-    `near_duplicates` does that. docs/clustering.md explains why its other options are missing here.
+    1. Sketch the documents; documents with equal sketches then count as one.
+    2. Sort the entries (value, document). A value that more than `max_holders` documents hold is common: it proposes no
+       pairs.
+    3. Count the pairs of documents that hold another value in common.
+    4. Make clusters of the pairs that resemble each other enough.
+
+    Texts are not compared: `near_duplicates` does that. docs/clustering.md explains why its other options are missing here.
 
     Parameters
     ----------
@@ -149,7 +152,7 @@ def cluster(
         Members in a super-shingle.
     filter : FilterDesign, optional
         None: design_filter(threshold).
-        tell_apart : bool
+    tell_apart : bool
         Read documents with equal sketches again to tell identical, lexically equivalent and others apart. False: all are
         "shingle", and documents without a sample are alone.
     memory_limit : int or str, optional
@@ -250,7 +253,7 @@ def _make_parts(make: Callable[[int], Made], sizes: AnyArray, job: Job, stage: s
 # ---- phase one: a sketch of every document
 #
 # In: texts, or sketches. Out: the slots ``sketches/…`` and ``read``. Documents are read once, in order. Their sketches are
-# # stored on the shelf in parts of bounded size; an interrupted job reads, but skips, documents whose sketches are there.
+# stored on the shelf in parts of bounded size; an interrupted job reads, but skips, documents whose sketches are there.
 
 
 def sketch_documents(shelf: Shelf, job: Job, report: Progress, keep: bool) -> Segments:
@@ -351,7 +354,7 @@ def _pieces_from(corpus: Corpus, first: int) -> Iterator[tuple[int, Sequence[Any
 # ---- documents with equal sketches: only the first of them, their leader, goes on
 #
 # In: the sketches of phase one, and the texts once more. Out: the slot ``documents``: the leader of every document, and in
-# # what way it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
+# what way it is the same: identical (bytes), lexically equivalent (canonical tokens), or with an equal sketch.
 
 
 @dataclass(frozen=True)

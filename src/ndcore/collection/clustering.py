@@ -156,7 +156,7 @@ class Clustering(Assignments):
         ----------
         threshold, policy, cluster, least
             As for `cluster`. None: as in this clustering.
-            guard, threads
+        guard, threads
             As for `cluster`. A guard applies only to one clustering, so None means no guard.
 
         Returns

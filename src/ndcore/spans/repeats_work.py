@@ -5,8 +5,8 @@
 | ``repeats.json`` | parameters of the search, and the source that its caller describes | the end |
 | ``secrets`` | the polynomial and the random numbers of the search | the end |
 | ``anchors/…`` | of the documents read so far: numbers of tokens, checksums, and anchors of the windows | ``ranges`` |
-| ``ranges`` | of all documents: numbers of tokens and checksums; and the ranges of windows whose anchor occurs more than
-once | the end | | ``layout`` | digests of the order of the documents and of their labels | the end |
+| ``ranges`` | of all documents: numbers of tokens, checksums, and the ranges of windows with repeated anchors | the end |
+| ``layout`` | digests of the order of the documents and of their labels | the end |
 | ``windows/…`` | fingerprints of the windows in these ranges, in parts | ``runs`` |
 | ``runs`` | runs of windows that occur at several places | the end |
 | ``confirmed`` | empty; it exists once tokens have confirmed the runs | the end |

@@ -35,7 +35,7 @@ class OverallVerdict:
         of `ndcore.spark.near_duplicates` also "contained" and "chained".
     of : str, bytes, int or None
         The key of the representative over all stores; None if the page represents itself.
-        store : str or None
+    store : str or None
         The run's name for the store of the representative; None if the page represents itself, or the run named no stores.
     resemblance : float or None
         The resemblance to the representative; None if the page represents itself, or one of them has no shingles.

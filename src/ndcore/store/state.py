@@ -34,9 +34,9 @@ from ndcore.store.records import (
 from ndcore.store.settings import StoreSettings
 
 # Added to values of an index, so that one index serves several kinds of searches. A document without shingles is in the
-# # class of its bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
-# # Leads: the first document that ever led a class with its signature. Later leaders with the same signature are found by
-# # their tokens (LEADS_TOO), so that different texts with one shingle set do not share a list.
+# class of its bytes. Copies: later documents with the bytes of an earlier one; variants: the first ones with their bytes.
+# Leads: the first document that ever led a class with its signature. Later leaders with the same signature are found by
+# their tokens (LEADS_TOO), so that different texts with one shingle set do not share a list.
 LEADS, VARIES, FOLLOWS, COPIES = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93
 LEADS_TOO = 0x8CB92BA72F3D8DD7
 BARE = 0xA0761D6478BD642F  # also added if there are no shingles
