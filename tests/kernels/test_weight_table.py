@@ -24,7 +24,7 @@ def test_weights_are_found_by_their_fingerprints(n, seed):
     fingerprints = make_fingerprints(n)
     weights = np.random.default_rng(n).integers(-(1 << 31), 1 << 31, n).astype(np.int32)
     table = WeightTable(fingerprints, weights, MISSING, seed)
-    asked = np.random.default_rng(1).permutation(np.concatenate([fingerprints, fingerprints[:5], fingerprints + np.uint64(1)]))
+    asked = np.concatenate([fingerprints[::-1], fingerprints[:5], fingerprints + np.uint64(1)])
     expected = dict(zip(fingerprints.tolist(), weights.tolist(), strict=True))
     assert table.find(asked).tolist() == [expected.get(fingerprint, MISSING) for fingerprint in asked.tolist()]
     assert table.find(asked[:0]).dtype == np.int32 and len(table.find(asked[:0])) == 0
