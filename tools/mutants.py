@@ -12,7 +12,7 @@ Which tests: of a module, the tests of its room that run the changed line, by a 
 tests/c, then the tests of kernels and of the rooms that import the extension. Tests that are marked slow never run. The
 quickest run first, one of each function before its other parameters, until they need more than --seconds of CPU.
 
-A mutant is killed where a test fails, or the tests take ten times the CPU that they should; it is invalid where it does not
+A mutant is killed where a test fails, or the tests take four times the CPU that they should; it is invalid where it does not
 compile. Invalid ones do not count. The tests must pass before anything is changed. Not drawn: strings, comments, imports,
 decorators, types, `__all__`, messages of errors, and tables that `tools/unicode_tables.py` writes. A survivor is a test that
 is missing, or a change that makes no difference, as of a size that is only a hint.
@@ -49,7 +49,7 @@ C_FLAGS = ["-std=c11", "-O1", "-w", "-pthread", "-DND_COUNT_STEPS"]
 BUILD = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
 TEST = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
 MOST = 500  # tests for a mutant
-SLACK = 20  # seconds of CPU, for the start
+SLACK, TIMES = 10, 4  # seconds of CPU for the start; what tests may cost, against the run without a change
 LEFT_OUT = ("build", ".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 CHANGED = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "//": "*", "%": "+",
@@ -313,10 +313,10 @@ def judge(mutant: Mutant, tree: Path, tests: Tests, seconds: float) -> str:
                 compile(path.read_text("utf-8"), mutant.path, "exec")
             except SyntaxError:
                 return "invalid"
-        code = in_child(tree, SLACK + 10 * cost, lambda: int(pytest.main([*TEST, *chosen])))
+        code = in_child(tree, SLACK + TIMES * cost, lambda: int(pytest.main([*TEST, *chosen])))
         if code == pytest.ExitCode.USAGE_ERROR:  # a test has another name in each run
             files = list(dict.fromkeys(name.partition("::")[0] for name in chosen))
-            code = in_child(tree, SLACK + 10 * seconds, lambda: int(pytest.main([*TEST, *files])))
+            code = in_child(tree, SLACK + TIMES * seconds, lambda: int(pytest.main([*TEST, *files])))
         return "late" if code is None else "survived" if code == 0 else "killed"
     finally:
         path.write_text(before, "utf-8")
