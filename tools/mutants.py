@@ -290,39 +290,47 @@ def run_c_tests(folder: Path, tree: Path, changed: str) -> str:
     return "late" if code is None else "survived" if code == 0 else "killed"
 
 
+@contextlib.contextmanager
+def changed(mutant: Mutant, tree: Path) -> Iterator[None]:
+    """Change the place of a mutant, and change it back at the end."""
+    path = tree / mutant.path
+    before, times = path.read_bytes(), path.stat()
+    source = before.decode()
+    path.write_bytes((source[: mutant.start] + mutant.text + source[mutant.end :]).encode())
+    if path.suffix == ".py":
+        os.utime(path, (times.st_mtime + 10, times.st_mtime + 10))  # no bytecode of before is taken for it
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 def judge(mutant: Mutant, tree: Path, tests: Tests, seconds: float) -> str:
     """Change the tree, build and test it, and change it back: "killed", "late", "survived" or "invalid"."""
-    path = tree / mutant.path
-    before, times = path.read_text("utf-8"), path.stat()
-    compiled = path.suffix != ".py"
+    if mutant.room == "core":
+        if not (tests.folder / "objects").exists() and run_c_tests(tests.folder, tree, "") != "survived":
+            sys.exit(f"tests/c fails in {tree} without a change")
+        with changed(mutant, tree):
+            outcome = run_c_tests(tests.folder, tree, mutant.path)
+        if outcome != "survived":
+            return outcome
     chosen, cost = tests.choose(mutant, seconds)
-    first_of_core = mutant.room == "core" and not (tests.folder / "objects").exists()
-    if first_of_core and run_c_tests(tests.folder, tree, "") != "survived":
-        sys.exit(f"tests/c fails in {tree} without a change")
-    path.write_text(before[: mutant.start] + mutant.text + before[mutant.end :], "utf-8")
-    os.utime(path, (times.st_mtime + 10, times.st_mtime + 10))  # no bytecode of before is taken for it
-    try:
-        if compiled:
-            os.utime(path)
-            if mutant.room == "core" and (outcome := run_c_tests(tests.folder, tree, mutant.path)) != "survived":
-                return outcome
-            if run(BUILD, tree, 3600) != 0:
-                return "invalid"
-        else:
+    with changed(mutant, tree):
+        if mutant.path.endswith(".py"):
             try:
-                compile(path.read_text("utf-8"), mutant.path, "exec")
+                compile((tree / mutant.path).read_bytes(), mutant.path, "exec")
             except SyntaxError:
                 return "invalid"
+        elif run(BUILD, tree, 3600) != 0:
+            put_back(tests.folder, tree)
+            return "invalid"
         code = in_child(tree, SLACK + TIMES * cost, lambda: int(pytest.main([*TEST, *chosen])))
         if code == pytest.ExitCode.USAGE_ERROR:  # a test has another name in each run
             files = list(dict.fromkeys(name.partition("::")[0] for name in chosen))
             code = in_child(tree, SLACK + TIMES * seconds, lambda: int(pytest.main([*TEST, *files])))
-        return "late" if code is None else "survived" if code == 0 else "killed"
-    finally:
-        path.write_text(before, "utf-8")
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        if compiled:
-            put_back(tests.folder, tree)
+    put_back(tests.folder, tree)
+    return "late" if code is None else "survived" if code == 0 else "killed"
 
 
 def make_tree(folder: Path) -> Path:
@@ -341,7 +349,7 @@ def make_tree(folder: Path) -> Path:
 
 def put_back(folder: Path, tree: Path) -> None:
     """Put the extensions, and the C files that Cython wrote, back to how they are without a mutant."""
-    for path in (folder / "built").iterdir():
+    for path in (folder / "built").glob("*"):
         target = tree / PACKAGE / path.name
         if not target.exists() or path.stat().st_mtime_ns != target.stat().st_mtime_ns:
             shutil.copy2(path, target)
