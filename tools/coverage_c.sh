@@ -49,7 +49,7 @@ cd "$work/objects"
     /^$/ { file = "" }  # what follows the last file is of all files
     file && /^Lines executed:/ { split($2, part, ":"); lines[file] = part[2]; count[file] = $4; next }
     file && /^Taken at least once:/ { split($4, part, ":"); branches[file] = part[2]; number[file] = $6; next }
-    END { for (file in count) if (file ~ /\.[ch]$/ && file !~ /^(test_|naive|check)|intrin\.h$/)
+    END { for (file in count) if (file ~ /\.[ch]$/ && file !~ /^(test_|naive|check)|intrin\.h$|^arm_neon\.h$/)
               printf "%-20s %8s of %6d lines  %8s of %6d branches\n", file, lines[file], count[file], branches[file], number[file] }' \
     | LC_ALL=C sort > "$folder/coverage.txt"
 awk '{ sub("%", "", $2); l += $2 * $4 / 100; n += $4; sub("%", "", $6); b += $6 * $8 / 100; m += $8 }
