@@ -14,8 +14,8 @@ quickest run first, one of each function before its other parameters, until they
 
 A mutant is killed where a test fails, or the tests take four times the CPU that they should; it is invalid where it does not
 compile. Invalid ones do not count. The tests must pass before anything is changed. Not drawn: strings, comments, imports,
-decorators, types, `__all__`, messages of errors, and tables that `tools/unicode_tables.py` writes. A survivor is a test that
-is missing, or a change that makes no difference, as of a size that is only a hint.
+decorators, types, `__all__`, assertions, messages of errors, and tables that `tools/unicode_tables.py` writes. A survivor is
+a test that is missing, or a change that makes no difference, as of a size that is only a hint.
 
 Needs what `pip install '.[test]' coverage` installs, and a C compiler.
 """
@@ -88,7 +88,7 @@ def list_rooms() -> dict[str, list[Path]]:
 
 
 def list_untouched(source: str) -> list[tuple[int, int]]:
-    """Return the first byte of types, of errors that are raised and of `__all__` in a module, and the byte behind each."""
+    """Return the first byte of types, errors that are raised, assertions and `__all__`, and the byte behind each."""
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -96,7 +96,8 @@ def list_untouched(source: str) -> list[tuple[int, int]]:
     for node in ast.walk(ast.parse(source)):
         untouched: ast.AST | None = None
         exports = isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0])
-        if isinstance(node, ast.Raise | ast.Assert) or exports:
+        strict = isinstance(node, ast.keyword) and node.arg == "strict"
+        if isinstance(node, ast.Raise | ast.Assert) or exports or strict:
             untouched = node
         elif isinstance(node, ast.arg | ast.AnnAssign):
             untouched = node.annotation

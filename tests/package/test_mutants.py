@@ -22,6 +22,7 @@ def most(a: int | None, b: int = 4) -> bool:
     raise ValueError(f"{a} < 5")
     return a < b and a is not None  # 6 > 7
     x = a[8] + 0x9
+    zip(a, strict=True)
 __all__ = ["a" * 2]
 def least(
     a: Literal[1] = 3,
@@ -40,7 +41,7 @@ static int most(const char *s, int a) { return s->at == 'x' && a << 4 > 5; } // 
 
 @pytest.mark.parametrize(("name", "source", "expected"), [
     ("most.py", PYTHON, [(5, "<", "<="), (5, "and", "or"), (5, "is not", "is"), (6, "8", "9"), (6, "+", "-"),
-                         (9, "3", "4")]),
+                         (10, "3", "4")]),
     ("most.c", C, [(3, "==", "!="), (3, "&&", "||"), (3, "<<", ">>"), (3, "4", "5"), (3, ">", ">="), (3, "5", "6")]),
 ])
 def test_operators_and_numbers_of_code_are_drawn(tmp_path, monkeypatch, name, source, expected):
