@@ -5,7 +5,11 @@
 #     tools/coverage_c.sh FOLDER PYTHON TEST ...       the extensions, built for PYTHON in a copy of the tree, and these tests
 #
 # FOLDER gets coverage.txt: of each C file its lines and branches, and the share of them that ran. Variants that this CPU does not
-# run count as not run. Needs gcc, and for the second form what `pip install '.[test]'` installs.
+# run count as not run. Needs gcc, and for the second form what `pip install '.[test]'` installs. CC, GCOV, LDFLAGS and EMULATOR
+# choose others for the first form. ARM64 on another CPU:
+#
+#     CC=aarch64-linux-gnu-gcc GCOV=aarch64-linux-gnu-gcov LDFLAGS=-static EMULATOR="qemu-aarch64-static -cpu max" \
+#         tools/coverage_c.sh FOLDER
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
 mkdir -p "$1"
@@ -20,10 +24,13 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/objects"
 if [ $# -eq 0 ]; then
     flags=(-std=c11 -O0 -g -pthread -DND_COUNT_STEPS "-I$core" --coverage)
-    (cd "$work/objects" && printf '%s\0' "$core"/*.c | xargs -0 -n 1 -P "$(nproc)" gcc "${flags[@]}" -c)
-    gcc "${flags[@]}" -c tests/c/test_core.c -o "$work/test_core.o"
-    gcc --coverage -pthread "$work/test_core.o" "$work"/objects/*.o -o "$work/tests"
-    "$work/tests"
+    compiler=${CC:-gcc}
+    read -ra link_flags <<< "${LDFLAGS:-}"
+    read -ra emulator <<< "${EMULATOR:-}"
+    (cd "$work/objects" && printf '%s\0' "$core"/*.c | xargs -0 -n 1 -P "$(nproc)" "$compiler" "${flags[@]}" -c)
+    "$compiler" "${flags[@]}" -c tests/c/test_core.c -o "$work/test_core.o"
+    "$compiler" --coverage -pthread "${link_flags[@]}" "$work/test_core.o" "$work"/objects/*.o -o "$work/tests"
+    "${emulator[@]}" "$work/tests"
 else
     python=$1
     shift
@@ -37,12 +44,12 @@ fi
 
 # A line of gcov's summary a file: lines, then branches that were taken at least once.
 cd "$work/objects"
-gcov -b -c ./*.gcda 2> "$work/gcov.log" | awk '
+"${GCOV:-gcov}" -b -c ./*.gcda 2> "$work/gcov.log" | awk '
     /^File / { file = $2; gsub(/\x27/, "", file); sub(/.*\//, "", file); next }
     /^$/ { file = "" }  # what follows the last file is of all files
     file && /^Lines executed:/ { split($2, part, ":"); lines[file] = part[2]; count[file] = $4; next }
     file && /^Taken at least once:/ { split($4, part, ":"); branches[file] = part[2]; number[file] = $6; next }
-    END { for (file in count) if (file ~ /\.[ch]$/ && file !~ /^(test_|naive|check)|intrin\.h$/)
+    END { for (file in count) if (file ~ /\.[ch]$/ && file !~ /^(test_|naive|check)|intrin\.h$|^arm_neon\.h$/)
               printf "%-20s %8s of %6d lines  %8s of %6d branches\n", file, lines[file], count[file], branches[file], number[file] }' \
     | LC_ALL=C sort > "$folder/coverage.txt"
 awk '{ sub("%", "", $2); l += $2 * $4 / 100; n += $4; sub("%", "", $6); b += $6 * $8 / 100; m += $8 }

@@ -4,6 +4,7 @@ those that are in runs together; and bitmaps that reject most pairs. Arrays are 
 
 from threading import Lock
 
+from cython cimport critical_section
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -728,13 +729,14 @@ cdef class Bitmaps:
     cdef set_threshold(self, double threshold):
         """Compute what scores from this threshold on allow."""
         cdef size_t i, n = self.sizes_view.shape[0]
-        if threshold == self.how.threshold:
-            return
         if not 0 < threshold <= 1:
             raise ValueError(f"a threshold is above 0 and at most 1, got {threshold}")
-        self.how.threshold = threshold
-        for i in range(n):
-            (<nd_bitmap_slack *> &self.slack[0])[i] = nd_bitmaps_slack(self.sizes_view[i], threshold, self.how.contained)
+        with critical_section(self):  # without the GIL, too, another thread waits until all are computed
+            if threshold != self.how.threshold:
+                for i in range(n):
+                    (<nd_bitmap_slack *> &self.slack[0])[i] = nd_bitmaps_slack(
+                        self.sizes_view[i], threshold, self.how.contained)
+                self.how.threshold = threshold
 
     def add(self, const uint32_t[::1] documents not None, const uint64_t[::1] values not None,
             const int64_t[::1] offsets not None):
@@ -1084,7 +1086,10 @@ cdef class RunPairs:
         if which not in (BEFORE, PROPOSED, AFTER):
             raise ValueError(f"documents meet those before, proposed or after, got {which}")
         self.bitmaps.set_threshold(self.threshold)
-        own = self.spare.pop() if self.spare else np.zeros((3, len(self.bitmaps) + 1), np.uint32)
+        try:
+            own = self.spare.pop()
+        except IndexError:  # asked first and popped then, another thread may take the last one in between
+            own = np.zeros((3, len(self.bitmaps) + 1), np.uint32)
         how.stamps = &own[0, 0]
         others = [np.empty(0, np.uint32)]
         for i in range(n):

@@ -91,3 +91,13 @@ def test_weights_decide_the_score():
     assert far.verdict == "different" and far.scores[0] < far.resemblance == 0.2 and not far.proposed
     assert pickle.loads(pickle.dumps(result)).explain(1, 0) == told
     assert str(result.filter).endswith("misses no pair with a resemblance of at least 0.3, by weights")
+
+
+def test_a_run_that_would_be_lost_keeps_documents_apart():
+    longer = TEN + " first second third"
+    result = nd.near_duplicates([TEN, longer, TEN + " first"], shingling=WORDS, threshold=0.7, max_lost=2)
+    told = result.explain(0, 1)
+    assert told.verdict == "different"
+    assert told.apart == "document 1 has a run of 3 words that document 0 lacks; max_lost is 2"
+    assert result.explain(1, 0).apart == told.apart
+    assert result.explain(0, 2).verdict == "near" and result.explain(0, 2).apart == ""  # a run of 1

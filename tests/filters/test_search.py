@@ -56,6 +56,13 @@ def test_no_design_within_the_bounds_does_less_work(threshold, num_perm, miss, s
     assert found.miss <= miss and (lower is None or found.pass_probability(lower) <= passed)
 
 
+def test_one_minimum_is_the_least_length():
+    found = nd.design_filter(0.9, num_perm=1, max_num_perm=1, miss=0.125)
+    assert shape_of(found) == (1, 1, 1) and found.num_perm == 1 and found.miss == pytest.approx(0.1)  # 1 - 0.9
+    with pytest.raises(ValueError, match="max_num_perm"):
+        nd.design_filter(0.9, num_perm=1, max_num_perm=0)
+
+
 def test_bounds_that_do_not_bind_change_nothing():
     for threshold in (0.5, 0.8, 0.9):
         free = nd.design_filter(threshold)

@@ -260,7 +260,7 @@ class Changes(RuleBasedStateMachine):
         hamming_index.BUFFER = getattr(self, "before", hamming_index.BUFFER)
 
 
-TestChanges = Changes.TestCase
+TestChanges = pytest.mark.thread_unsafe(reason="it changes BUFFER of the module")(Changes.TestCase)
 TestChanges.settings = settings(max_examples=40, stateful_step_count=25, deadline=None,
                                 suppress_health_check=[HealthCheck.too_slow])
 

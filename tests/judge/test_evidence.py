@@ -29,6 +29,8 @@ def test_the_json_has_what_the_estimates_stand_on(session: Session):
     assert found["pool"]["identity"] == session.pool.identity
     assert [draw["answer"] for draw in found["draws"]] == [draw.label for draw in session.answered]
     assert all(0 < draw["probability"] <= 1 for draw in found["draws"])
+    assert [(draw["a"], draw["b"]) for draw in found["draws"]] == [
+        tuple(f"{position} {ATTACK}" for position in draw.pair) for draw in session.answered]
     assert len(found["findings"]["curves"]["f1"][0]) == len(found["findings"]["curves"]["thresholds"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +22,16 @@ def most(a: int | None, b: int = 4) -> bool:
     raise ValueError(f"{a} < 5")
     return a < b and a is not None  # 6 > 7
     x = a[8] + 0x9
+    zip(a, strict=True)
+__all__ = ["a" * 2]
+def least(
+    a: Literal[1] = 3,
+) -> Sequence[
+    A | B
+]:
+    raise ValueError(
+        a + 1
+    )
 '''
 C = """/* 1 < 2 */
 #define SIZE 3
@@ -29,7 +40,8 @@ static int most(const char *s, int a) { return s->at == 'x' && a << 4 > 5; } // 
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), [
-    ("most.py", PYTHON, [(5, "<", "<="), (5, "and", "or"), (5, "is not", "is"), (6, "8", "9"), (6, "+", "-")]),
+    ("most.py", PYTHON, [(5, "<", "<="), (5, "and", "or"), (5, "is not", "is"), (6, "8", "9"), (6, "+", "-"),
+                         (10, "3", "4")]),
     ("most.c", C, [(3, "==", "!="), (3, "&&", "||"), (3, "<<", ">>"), (3, "4", "5"), (3, ">", ">="), (3, "5", "6")]),
 ])
 def test_operators_and_numbers_of_code_are_drawn(tmp_path, monkeypatch, name, source, expected):
@@ -47,18 +59,64 @@ def test_rooms_are_drawn_in_turn_and_a_larger_draw_begins_as_a_smaller_one():
     assert len({(place.path, place.start) for place in drawn}) == 30
 
 
-@pytest.mark.parametrize(("body", "outcome"), [
-    ("assert CODE == 1", "killed"), ("assert CODE", "survived"), ("while CODE == 2: pass", "late"),
-])
-def test_a_mutant_is_judged_and_taken_back(tmp_path, body, outcome):
-    (tmp_path / "code_of_room.py").write_text("CODE = 1\n")
-    (tmp_path / "tests" / "room").mkdir(parents=True)
-    (tmp_path / "tests" / "room" / "test_code.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nfrom code_of_room import CODE\n\n"
-        f"def test_code():\n    {body}\n")
-    mutant = mutants.Mutant("room", "code_of_room.py", 1, 7, 8, "2")
-    assert mutants.judge(mutant, tmp_path, 3 if outcome == "late" else 60) == outcome
-    assert (tmp_path / "code_of_room.py").read_text() == "CODE = 1\n"
+MODULE = """START = 1
+
+
+def plus(a):
+    return a + 1
+
+
+def minus(a):
+    return a - 1
+
+
+def wait(a):
+    while a > 5:
+        pass
+"""
+TESTS = """from ndcore.room.code import START, minus, plus, wait
+
+def test_start():
+    assert START
+
+def test_plus():
+    assert plus(1) == 2
+
+def test_minus():
+    assert minus(2)
+
+def test_wait():
+    wait(5)
+"""
+JUDGE = """
+mutants.SLACK = 1
+tree = mutants.Path.cwd()
+tests = mutants.Tests(tree, tree)
+source = (tree / "src/ndcore/room/code.py").read_text()
+for line, old, text in ((1, "1", "2"), (5, "+", "-"), (9, "-", "+"), (13, ">", ">="), (13, ">", "=>")):
+    start = source.index(old)
+    mutant = mutants.Mutant("room", "src/ndcore/room/code.py", line, start, start + 1, text)
+    print(mutants.judge(mutant, tree, tests, 60), *tests.choose(mutant, 60)[0])
+"""
+
+
+def test_a_mutant_is_judged_by_the_tests_that_run_its_line_and_taken_back(tmp_path):
+    pytest.importorskip("coverage")
+    room, tests = tmp_path / "src/ndcore/room", tmp_path / "tests/room"
+    for folder in (room, tests):
+        folder.mkdir(parents=True)
+    for path, text in ((room / "code.py", MODULE), (room.parent / "__init__.py", ""), (tests / "test_code.py", TESTS)):
+        path.write_text(text)
+    run = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(TOOLS)!r}); import mutants{JUDGE}"],
+                         cwd=tmp_path, capture_output=True, text=True, check=True)
+    names = {f"tests/room/test_code.py::test_{name}" for name in ("start", "plus", "minus", "wait")}
+    outcomes = [(words[0], set(words[1:])) for words in map(str.split, run.stdout.splitlines())]
+    assert outcomes == [
+        ("survived", names), ("killed", {"tests/room/test_code.py::test_plus"}),
+        ("survived", {"tests/room/test_code.py::test_minus"}), ("late", {"tests/room/test_code.py::test_wait"}),
+        ("invalid", {"tests/room/test_code.py::test_wait"}),
+    ]
+    assert (room / "code.py").read_text() == MODULE
 
 
 def test_the_summary_has_shares_and_survivors():

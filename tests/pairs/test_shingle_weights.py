@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ndcore._candidates import Counts
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs import prefix_candidates
+from ndcore.pairs import shingle_sets as shingle_sets_module
 from ndcore.pairs.prefix_candidates import find_prefix_candidates
 from ndcore.pairs.shingle_weights import ShingleWeights
 from ndcore.reference import dedup as reference
@@ -46,6 +47,17 @@ def test_sums(seed, limit):
     assert pickle.loads(pickle.dumps(sums)).common(a, b).tolist() == expected
     each = [weigh(z) for members in listed for z in members]
     assert sums.ratio == max(each) / min(each)
+
+
+def test_every_chunk_has_the_weights_of_its_members(monkeypatch):
+    monkeypatch.setattr(shingle_sets_module, "CHUNK", 20)  # members
+    listed = corpus(4)
+    weights, weigh = weighed(4, listed)
+    chunks = list(ShingleWeights(shingle_sets(listed)[0], weights).chunks())
+    assert len(chunks) > 3
+    for _, values, _, units in chunks:
+        assert units.tolist() == [weigh(value) for value in values.tolist()]
+    assert sum(len(units) for *_, units in chunks) == sum(map(len, listed))
 
 
 @pytest.mark.parametrize("drop", ["resembling", "contained"])

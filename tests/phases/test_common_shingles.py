@@ -47,7 +47,7 @@ def test_counts_as_by_hand(seed, monkeypatch):
     counts = Counts(rng.choice([8, 1 << 16]))
     list(fill_table(cut_batches(rng, schema, given), text="text", shingling=shingling, table=counts))
     sizes = {label: sum(name == label for _, name in rows) for label in {name for _, name in rows}}
-    fewest = np.full(LABEL_CELLS, 0, np.uint64)
+    fewest = np.full(LABEL_CELLS, 1 << 40, np.uint64)  # of labels that no document has
     for label in sizes:
         cell = label[0] << 8 | label[1] if label else 0
         fewest[cell] = min(n for other, n in sizes.items() if other[:2] == label[:2])

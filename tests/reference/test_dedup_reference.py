@@ -7,7 +7,7 @@ from math import isnan
 import pytest
 
 from ndcore.reference import text
-from ndcore.reference.dedup import Result, near_duplicates
+from ndcore.reference.dedup import Result, least_common, near_duplicates
 
 LETTERS = "a b c d e f g h i j"
 
@@ -288,3 +288,10 @@ def test_keys_are_equal_if_type_and_value_are():
     for value in (float("nan"), (1, float("nan"))):
         with pytest.raises(ValueError, match="nan"):
             text.agreement_key(value)
+
+
+@pytest.mark.parametrize(("n", "threshold", "least"), [
+    (0, 0.5, 0), (1, 1.0, 1), (7, 1.0, 7), (8, 0.9, 8), (10, 0.9, 9), (10, 0.75, 8), (3, 1 / 3, 1), (5, 0.01, 1),
+])
+def test_the_least_number_of_common_members(n, threshold, least):
+    assert least_common(n, threshold) == least

@@ -161,6 +161,14 @@ def test_scores_without_common_shingles() -> None:
     assert "35 shingles are in more than 50% of the documents, and not compared." in page
 
 
+@pytest.mark.parametrize(("drop", "score"), [("resembling", "score"), ("contained", "containment")])
+def test_a_note_says_that_shingles_weigh_differently(drop: str, score: str) -> None:
+    pages = [text(1), text(1, 1), text(2)]
+    note = "is a share of weight: rare shingles count more. A resemblance counts all shingles alike."
+    assert note not in page_of(pages, drop=drop)[1]
+    assert f"A {score} {note}" in page_of(pages, drop=drop, weights=nd.Idf.learn(pages))[1]
+
+
 def test_chained_documents() -> None:
     made, page = page_of([text(1, changes) for changes in (0, 1, 2)], cluster="components", threshold=0.72)
     assert {part.name: part.documents for part in made.parts if part.documents} == {"kept": 1, "near": 1, "chained": 1}

@@ -340,6 +340,7 @@ def test_large_bottom_sketches_of_short_texts_reserve_what_they_can_hold(threads
 
 @pytest.mark.parametrize("hasher", [nd.MinHasher(500), nd.MinHasher(500, 64), nd.MinHasher(500, method="fast")])
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.thread_unsafe(reason="memory of the process")
 def test_signatures_are_written_where_they_stay(hasher, threads):
     """No second copy of them: pieces write to one array."""
     texts = ["", *(f"some text of document {i} and some more" for i in range(9_999))]

@@ -285,6 +285,13 @@ def test_forged_files_are_refused(tmp_path, slot, change, fault):
         search(tmp_path / "w")
 
 
+@pytest.mark.parametrize("number", [0, 2**64 - 1])
+def test_the_least_and_the_greatest_secret_are_accepted(tmp_path, number, expected):
+    interrupted(tmp_path / "w", "secrets")
+    forged(tmp_path / "w", "secrets", adding(symbols=number, key=number))
+    check_same(search(tmp_path / "w"), expected)
+
+
 def test_forged_runs_that_are_possible_end_in_some_answer(tmp_path):
     """Rows of runs that no search makes: whatever they say, nothing outside of the documents is read."""
     interrupted(tmp_path / "w", "confirmed")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.packed_ids import PackedStrings
+from ndcore.storage.packed_ids import PackedStrings, pack_ids, unpack_ids
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)
 BYTES = st.lists(st.binary(max_size=9).map(lambda x: x + b"."), max_size=12)
@@ -81,3 +81,15 @@ def test_str_that_are_no_utf_8_are_refused(data, ends):
     with pytest.raises(CorruptFile, match=r"some\.ndh: an id is not text"):
         made[np.array([0, 1])]
     assert PackedStrings.restored(False, np.frombuffer(data, np.uint8), np.array(ends), 2).check() is None
+
+
+@pytest.mark.parametrize("ids", [["", "a", "", "bc", "é"], [""], [], [3, -(2**63), 2**63 - 1]])
+def test_ids_of_a_file_come_back(ids):
+    assert unpack_ids(pack_ids(ids)) == ids
+    assert unpack_ids({}) is None
+
+
+def test_offsets_of_ids_that_go_back_are_refused():
+    packed = {"id_bytes": np.frombuffer(b"abc", np.uint8), "id_offsets": np.array([0, 2, 1, 3], np.int64)}
+    with pytest.raises(ValueError, match="the offsets of the ids do not ascend"):
+        unpack_ids(packed)

@@ -70,6 +70,20 @@ def test_what_is_held_or_foreign_stays(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "out", tmp_path / "file"])
 
 
+@pytest.mark.parametrize("library", [object(), OSError("there is no such library")])
+def test_a_system_that_cannot_exchange_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: object) -> None:
+    def open_library(name: None) -> object:
+        if isinstance(library, OSError):
+            raise library
+        return library
+
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "b").write_text("2")
+    monkeypatch.setattr(staging.ctypes, "CDLL", open_library)
+    assert not staging.exchange(tmp_path / "a", tmp_path / "b")
+    assert ((tmp_path / "a").read_text(), (tmp_path / "b").read_text()) == ("1", "2")
+
+
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_a_directory_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool) -> None:
     if not exchanges:
