@@ -6,12 +6,13 @@ import itertools
 import random
 from collections import defaultdict
 
+import numpy as np
 import pytest
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
 from ndcore.phases import candidates
 
-ENTRIES = {"run": pa.binary(), "rank": pa.int64()}
+ENTRIES = {"run": pa.binary(), "whole": pa.bool_(), "ranks": pa.list_(pa.int64())}
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -20,25 +21,54 @@ def test_runs_are_expanded_or_listed(seed, monkeypatch):
     monkeypatch.setattr(candidates, "PAIRS", rng.choice([1, 10, 1000]))
     most, first_new = rng.choice([2, 3, 8]), rng.choice([0, 10, 100])
     rows = {(bytes([0, rng.choice([0, 0, 1, 2, 9])]), rng.randrange(40)) for _ in range(rng.choice([0, 1, 5, 100]))}
-    found = run_partitions(rng, candidates.expand_runs, ENTRIES, sorted(rows), 0, lambda row: (row[0], -row[1]),
-                           rng.choice([1, 3]), max_holders=most, first_new=first_new)
     runs = defaultdict(list)
     for run, rank in rows:
         runs[run].append(rank)
+    packed = []
+    for run, ranks in runs.items():
+        for whole in (False, True):
+            left = [rank for rank in ranks if (rank >= first_new) == whole]
+            while left:
+                size = rng.choice([1, 2, 7])
+                packed.append((run, whole, left[:size]))
+                left = left[size:]
+    found = run_partitions(rng, candidates.expand_runs, ENTRIES, rng.sample(packed, len(packed)), 0,
+                           lambda row: (row[0], not row[1]), rng.choice([1, 3]), max_holders=most, first_new=first_new)
     expected = set()
     for run, ranks in runs.items():
         if len(ranks) > most:
-            expected |= {(run, rank, None) for rank in ranks if max(ranks) >= first_new}
+            expected |= {(run, rank) for rank in ranks if max(ranks) >= first_new}
         else:
             expected |= {(run, a, b) for a, b in itertools.combinations(sorted(ranks), 2) if b >= first_new}
-    assert len(found) == len(set(found)) and set(found) == expected
+    flat = []
+    for run, a, b, of_long in found:
+        assert (of_long is None) == (a is not None) == (b is not None)
+        flat += [(run, a, b)] if of_long is None else [(run, rank) for rank in of_long]
+    assert len(flat) == len(set(flat)) and set(flat) == expected
 
 
 @pytest.mark.parametrize("scope", [False, True])
 def test_entries(scope):
     schema = {"rank": pa.int64(), "features": pa.binary(), **({"scope": pa.binary()} if scope else {})}
     rows = [(i, bytes(range(16 * i, 16 * i + 16)), *([bytes([i] * 16)] if scope else [])) for i in range(5)]
-    found = rows_of(candidates.list_entries(cut_batches(random.Random(1), schema, rows), groups=2))
-    expected = [(bytes([0, group]) + row[1][8 * group : 8 * group + 8] + b"".join(row[2:]), row[0])
+    found = rows_of(candidates.list_entries(cut_batches(random.Random(1), schema, rows), groups=2, first_new=2))
+    expected = [(bytes([0, group]) + row[1][8 * group : 8 * group + 8] + b"".join(row[2:]), row[0] >= 2, [row[0]])
                 for row in rows for group in range(2)]
     assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("width", [8, 10, 26])
+def test_packed_entries(width, monkeypatch):
+    """Each entry is packed once, with others of its run; names of 8 bytes are neighbours, and rows full but for the last."""
+    monkeypatch.setattr(candidates, "PACKED", 3)
+    rng = np.random.default_rng(width)
+    runs = rng.integers(0, 256, (5, width), np.uint8)[rng.integers(0, 5, 100)]
+    ranks, sizes, whole = np.arange(100), rng.integers(0, 9, 100), rng.integers(0, 2, 100) > 0
+    rows = rows_of([candidates.pack_entries(runs, ranks, whole, sizes)])
+    assert sorted((run, full, rank, size) for run, full, of_run, of_sizes in rows
+                  for rank, size in zip(of_run, of_sizes, strict=True)) == sorted(
+        zip(map(bytes, runs), whole.tolist(), ranks.tolist(), sizes.tolist(), strict=True))
+    assert len({row[:2] for row in rows}) == 10 and sum(len(row[2]) < 3 for row in rows) <= 10
+    if width == 8:
+        assert len([run for run, _ in itertools.groupby(rows, lambda row: row[:2])]) == 10
+    assert rows_of([candidates.pack_entries(runs[:0], ranks[:0], whole[:0])]) == []

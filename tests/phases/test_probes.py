@@ -62,14 +62,15 @@ def test_all_pairs_are_candidates(seed, drop, monkeypatch):
                                          sketcher=nd.MinHasher(shingling=shingling), design=given))
     rows = [(rank, *row[4:]) for rank, row in enumerate(documents)]
     schema = {"rank": pa.int64(), "features": pa.binary(), "whole": pa.int64(), "size": pa.int64()}
-    entries = rows_of(list_entries(cut_batches(rng, schema, rows), groups=0))
-    schema = {"run": pa.binary(), "rank": pa.int64(), "whole": pa.int64(), "size": pa.int64()}
     first_new = rng.choice([0, 10])
-    found = run_partitions(rng, expand_runs, schema, entries, 0, lambda row: (row[0], -row[2], -row[1]), 2, max_holders=most,
+    entries = rows_of(list_entries(cut_batches(rng, schema, rows), groups=0, first_new=first_new))
+    schema = {"run": pa.binary(), "whole": pa.bool_(), "ranks": pa.list_(pa.int64()), "sizes": pa.list_(pa.int64())}
+    found = run_partitions(rng, expand_runs, schema, entries, 0, lambda row: (row[0], not row[1]), 2, max_holders=most,
                            first_new=first_new, least_ratio=0.0 if drop == "contained" else threshold)
-    together = {(a, b) for _, a, b in found if b is not None}
-    for run in {run for run, _, b in found if b is None}:
-        together |= set(itertools.combinations(sorted(a for name, a, b in found if name == run and b is None), 2))
+    together = {(a, b) for _, a, b, ranks in found if ranks is None}
+    for run in {run for run, _, _, ranks in found if ranks is not None}:
+        of_run = itertools.chain.from_iterable(ranks for name, _, _, ranks in found if name == run and ranks is not None)
+        together |= set(itertools.combinations(sorted(of_run), 2))
     sets = [set(nd.Shingling.fingerprints(shingling, text).tolist()) for text in texts]
     assert [row[3] for row in rows] == list(map(len, sets))
     for a, b in itertools.combinations(range(len(sets)), 2):
@@ -77,7 +78,7 @@ def test_all_pairs_are_candidates(seed, drop, monkeypatch):
         least = min(len(sets[a]), len(sets[b])) if drop == "contained" else len(sets[a] | sets[b])
         if common and common / least >= threshold and b >= first_new:
             assert (a, b) in together
-    assert all(b >= first_new for _, a, b in found if b is not None)
+    assert all(b >= first_new for _, _, b, ranks in found if ranks is None)
 
 
 def test_tables_that_were_sent_keep_their_key():

@@ -16,8 +16,8 @@ from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases import verification
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 
-SCHEMA = {"block": pa.binary(), "kind": pa.int32(), "a": pa.int64(), "b": pa.int64(), "members": pa.binary()}
-def set_rows(rng: random.Random, block: bytes, rank: int, members: set[int]) -> list[tuple[bytes, int, int, int, bytes]]:
+SCHEMA = {"block": pa.int64(), "kind": pa.int32(), "a": pa.int64(), "b": pa.int64(), "members": pa.binary()}
+def set_rows(rng: random.Random, block: int, rank: int, members: set[int]) -> list[tuple[int, int, int, int, bytes]]:
     """Cut a set into parts."""
     values, rows = sorted(members), []
     while values or not rows:
@@ -40,7 +40,7 @@ def test_blocks(seed, need, monkeypatch):
     judged = Judged(sets, how)
     rows, expected = [], set()
     for number in range(6):
-        block = bytes([number])
+        block = number
         inside = sorted(rng.sample(range(30), rng.choice([2, 3, 10])))
         for rank in inside:
             rows += set_rows(rng, block, rank, sets[rank])
@@ -56,8 +56,8 @@ def test_all_pairs_are_measured_without_a_threshold():
     rng = random.Random(5)
     sets = [{1, 2, 3}, {3, 4}, {9}]
     how = Judgement(nd.MinHasher(), nd.FilterDesign.of(4, 3, threshold=0.8), 0, None, 5, 0)
-    rows = [row for rank, members in enumerate(sets) for row in set_rows(rng, b"x", rank, members)]
-    rows += [(b"x", OF_PAIR, 0, 1, b""), (b"x", OF_PAIR, 0, 2, b"")]
+    rows = [row for rank, members in enumerate(sets) for row in set_rows(rng, 7, rank, members)]
+    rows += [(7, OF_PAIR, 0, 1, b""), (7, OF_PAIR, 0, 2, b"")]
     found = run_partitions(rng, verify_blocks, SCHEMA, rows, 0, lambda row: row[:4], 1, judgement=how)
     assert found == [(0, 1, 0.25, 0.25, 0.25), (0, 2, 0.0, 0.0, 0.0)]
     how = replace(how, design=PrefixFilter(0.8, "contained"))
@@ -71,6 +71,6 @@ def test_all_pairs_are_measured_without_a_threshold():
 def test_a_document_that_is_not_in_its_block():
     rng = random.Random(5)
     how = Judgement(nd.MinHasher(), nd.FilterDesign.of(4, 3, threshold=0.8), 0, None, 0, 0)
-    for rows in ([(b"x", OF_PAIR, 0, 1, b"")], [*set_rows(rng, b"x", 0, {1}), (b"x", OF_PAIR, 0, 1, b"")]):
+    for rows in ([(7, OF_PAIR, 0, 1, b"")], [*set_rows(rng, 7, 0, {1}), (7, OF_PAIR, 0, 1, b"")]):
         with pytest.raises(RuntimeError, match="the input changed between two readings"):
             run_partitions(rng, verify_blocks, SCHEMA, rows, 0, lambda row: row[:4], 1, judgement=how)

@@ -30,7 +30,7 @@ def test_sets_and_pairs(spark, work):
     sets = read_sets(work, texts, wanted, how)
     sizes = {row.rank: len(row.members) // 8 for row in sets.collect()}
     assert sizes == {0: 6, 10: 6, 40: 8}
-    pairs = spark.createDataFrame([(b"x", 0, 10), (b"x", 0, 40), (b"y", 10, 40)], "block binary, a bigint, b bigint")
+    pairs = spark.createDataFrame([(-1, 0, 10), (-1, 0, 40), (1, 10, 40)], "block bigint, a bigint, b bigint")
     assert sorted(tuple(row)[:3] for row in compare_pairs(work, pairs, sets, how, "pairs").collect()) == [
         (0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
     measured = measure_pairs(work, pairs.select("a", "b"), sets, how, "all pairs")

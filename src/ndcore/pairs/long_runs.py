@@ -225,13 +225,13 @@ def merge_runs(runs: Runs, most_listed: int, n: int) -> Runs:
         last[documents] = best
     if len(unions) == len(long):
         return runs
-    parts = []
+    parts, whole = [], np.zeros(n, np.uint8)
     for union in unions:
         members = np.concatenate([np.arange(runs.begins[run], runs.begins[run + 1]) for run in union])
-        documents, first = np.unique(runs.documents[members], return_inverse=True)
-        whole = np.zeros(len(documents), np.uint8)
-        np.maximum.at(whole, first, runs.whole[members])
-        parts.append((int(runs.groups[union[0]]), documents, whole))
+        documents = np.unique(runs.documents[members])
+        whole[documents] = 0
+        np.maximum.at(whole, runs.documents[members], runs.whole[members])
+        parts.append((int(runs.groups[union[0]]), documents, whole[documents]))
     listed, longer = runs.where(runs.sizes <= most_listed), Runs.of(parts)
     return Runs(
         np.concatenate([listed.groups, longer.groups]),

@@ -97,6 +97,12 @@ def cut_binary(data: AnyArray, bounds: Ints) -> Any:
     return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
+def lists_of(values: AnyArray, bounds: Any) -> Any:
+    """Return the column of the lists values[bounds[i] : bounds[i + 1]]."""
+    pa = arrow()
+    return pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), pa.array(values))
+
+
 def row_changes(*columns: AnyArray) -> Bools:
     """Tell which rows differ from the previous row in any column, (n,) or (n, k); the first one does. bool (n,)."""
     changes = np.zeros(len(columns[0]), np.bool_)

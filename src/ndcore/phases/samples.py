@@ -15,6 +15,7 @@ from ndcore.collection.cluster import pairing_sets
 from ndcore.collection.clustering import weigh
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
+from ndcore.phases.candidates import pack_entries
 from ndcore.phases.columns import (
     Batches,
     arrow,
@@ -125,14 +126,15 @@ def sketches_of(samples: Any, moduli: Any, recipe: Recipe) -> Sketches:
 
 
 def list_members(batches: Batches, *, settings: Settings) -> Iterator[Any]:
-    """List the entries (run, rank) of documents, given ``rank``, ``sample`` and ``modulus``.
+    """List the entries of documents, as `pack_entries`, given ``rank``, ``sample`` and ``modulus``.
 
     A run is named by its value, 8 bytes big-endian: a member, a super-shingle or a feature, depending on the method.
     """
     for batch in drop_empty(batches):
         sets = pairing_sets(sketches_of(batch.column("sample"), batch.column("modulus"), settings.recipe), settings)
         names = np.ascontiguousarray(sets.values.astype(">u8")).view(np.uint8).reshape(-1, 8)
-        yield as_batch(run=binary_column(names), rank=np.repeat(numbers(batch, "rank"), np.diff(sets.offsets)))
+        ranks = np.repeat(numbers(batch, "rank"), np.diff(sets.offsets))
+        yield pack_entries(names, ranks, np.ones(len(ranks), np.bool_))
 
 
 def count_overlaps(batches: Batches, *, settings: Settings, grouping: Grouping) -> Iterator[Any]:

@@ -22,8 +22,8 @@ from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.pairs.keep_order import KeepOrder
 from ndcore.pairs.representatives import choose_representatives
 from ndcore.pairs.scored import Scored
-from ndcore.phases.candidates import expand_runs
-from ndcore.phases.columns import arrow, as_batch, binary_column, byte_rows, cut_binary, numbers, row_changes, values_of
+from ndcore.phases.candidates import expand_runs, pack_entries
+from ndcore.phases.columns import arrow, binary_column, byte_rows, cut_binary, numbers, row_changes, values_of
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.text.digests import digest_rows, first_equal
@@ -110,16 +110,15 @@ class Shuffles:
         """List the pairs of documents that share a feature, once for each of both; for a long run, the documents."""
         made, entries = [_answers(rows)], _select(rows, ENTRY)
         ranks, ids = _number_ids(_column(entries, "a"))
-        keys, runs = _keys(ids), entries["key"].to_numpy()
-        order = np.lexsort((-ranks, runs))
-        names = binary_column(runs[order].astype("<u8")[:, None].view(np.uint8))
-        in_runs = as_batch(run=names, rank=ranks[order])
-        for batch in expand_runs([in_runs], max_holders=self.options["max_holders"], first_new=0):
-            a, b = numbers(batch, "a"), batch.column("b")
-            if b.null_count:
-                made.append(_rows(HOLDER, keys[a], ids.take(a)))
+        keys, runs = _keys(ids), entries["key"].to_numpy().astype("<u8")[:, None].view(np.uint8)
+        packed = pack_entries(runs, ranks, np.ones(len(ranks), np.bool_))
+        for batch in expand_runs([packed], max_holders=self.options["max_holders"], first_new=0):
+            if batch.column("a").null_count:
+                holders = batch.column("ranks").flatten().to_numpy()
+                made.append(_rows(HOLDER, keys[holders], ids.take(holders)))
                 continue
-            for x, y in ((a, b.to_numpy()), (b.to_numpy(), a)):
+            a, b = numbers(batch, "a"), numbers(batch, "b")
+            for x, y in ((a, b), (b, a)):
                 made.append(_rows(PAIR, keys[x], ids.take(x), ids.take(y), data=batch.column("run")))
         return arrow().concat_tables(made)
 

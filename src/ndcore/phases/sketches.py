@@ -11,7 +11,7 @@ from ndcore._candidates import Bitmaps, FeatureTables, Judge
 from ndcore._types import AnyArray, Ints, UInts
 from ndcore.dedup.documents import FirstPass
 from ndcore.filters.design import FilterDesign
-from ndcore.phases.columns import Batches, arrow, as_batch, binary_column, cut_binary, drop_empty, read_column
+from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, lists_of, read_column
 from ndcore.phases.labelled_shingles import LabelledShingles, mixes_of
 from ndcore.phases.probes import Probes
 from ndcore.sketch.minhash import MinHasher
@@ -100,22 +100,16 @@ def _columns(sketches: Sketches) -> dict[str, Any]:
     if offsets is None and values.ndim == 2:
         offsets = np.arange(len(values) + 1) * values.shape[1]
     columns: dict[str, Any] = {
-        "sketch": values if offsets is None else _lists(values.reshape(-1), offsets),
+        "sketch": values if offsets is None else lists_of(values.reshape(-1), offsets),
         "size": sketches.sizes, "size_exact": sketches.sizes_exact, "valid": sketches.valid,
     }
     if sketches.moduli is not None:
         columns["modulus"] = signed(sketches.moduli)
     if sketches.positions is not None:
-        columns["positions"] = _lists(signed(sketches.positions), offsets)
+        columns["positions"] = lists_of(signed(sketches.positions), offsets)
     return columns
 
 
 def signed(values: AnyArray) -> Ints:
     """Convert integers to int64, with the same bits if they are uint64."""
     return values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64)
-
-
-def _lists(values: Ints, offsets: Any) -> Any:
-    """Return the column of the lists values[offsets[i] : offsets[i + 1]]."""
-    pa = arrow()
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(values))

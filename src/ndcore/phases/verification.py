@@ -15,7 +15,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.pairs.scored import Scored
 from ndcore.parallel import cut
-from ndcore.phases.columns import Batches, as_batch, byte_rows, drop_empty, numbers, row_changes, values_of
+from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers, row_changes, values_of
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.sketch.minhash import MinHasher
 from ndcore.storage.spill import SpooledSets
@@ -200,7 +200,7 @@ def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]
     Parameters
     ----------
     batches : record batches, sorted by their first four columns; a block is in one partition
-        ``block`` (binary, of one length), ``kind``, ``a``, ``b``, ``members`` (binary). A row of the kind OF_SET has a part
+        ``block``, ``kind``, ``a``, ``b``, ``members`` (binary). A row of the kind OF_SET has a part
         of the shingle set of `a`, b the number of the part, and perhaps ``group``, of `Judgement.left_out`. A row of the
         kind OF_PAIR asks for the pair (a, b).
 
@@ -208,12 +208,13 @@ def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]
     -----
     Holds 64 MB of sets, past which they go to a temporary file.
     """
-    held, last, number = _HeldSets(), b"", 0
+    held, number = _HeldSets(), 0
+    last: int | None = None
     for batch in drop_empty(batches):
-        blocks, kind = byte_rows(batch.column("block")), numbers(batch, "kind")
+        blocks, kind = numbers(batch, "block"), numbers(batch, "kind")
         changes = row_changes(blocks)
-        changes[0] = blocks[0].tobytes() != last
-        last = blocks[-1].tobytes()
+        changes[0] = blocks[0] != last
+        last = blocks[-1]
         block = (number + np.cumsum(changes)) << _RANK_BITS
         number = int(block[-1] >> _RANK_BITS)
         a, b = block | numbers(batch, "a"), block | numbers(batch, "b")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ndcore.checks import check_choice, checked_int
 from ndcore.collection.settings import LEAST, Grouping, Method, Policy, Settings
 from ndcore.filters.design import FilterDesign
-from ndcore.phases.candidates import expand_runs
 from ndcore.phases.samples import compare_samples, count_overlaps, list_members, sample_documents
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN
+from ndcore.spark.candidates import ENTRIES, find_candidates
 from ndcore.spark.documents import (
     SparkDocuments,
     check_keys,
@@ -158,15 +158,9 @@ def _count_pairs(
     """Find the pairs that share a value, and measure them; return them, and the entries (run, rank) of common values."""
     from pyspark.sql import functions as F
 
-    entries = work.apply(leaders.select("rank", "sample", "modulus"), list_members, "run binary, rank bigint",
-                         settings=settings)
-    sorted_runs = entries.repartition("run").sortWithinPartitions(F.col("run"), F.col("rank").desc())
-    proposed = work.apply(sorted_runs, expand_runs, "run binary, a bigint, b bigint", max_holders=settings.max_holders,
-                          first_new=0)
-    of_common = F.when(F.col("b").isNull(), F.col("run")).alias("run")
-    counted = work.keep(proposed.groupBy("a", "b", of_common).agg(F.count("*").alias("common")), "counted pairs")
-    long = counted.where("b is null").selectExpr("run", "a as rank")
-    pairs = counted.where("b is not null").select("a", "b", "common")
+    entries = work.apply(leaders.select("rank", "sample", "modulus"), list_members, ENTRIES, settings=settings)
+    pairs, long = find_candidates(work, entries, F.count("*").alias("common"), "counted pairs",
+                                  max_holders=settings.max_holders, first_new=0)
     if settings.method != "shingles":
         measured = _compare(work, leaders, pairs.where(f"common >= {settings.needed}"), settings, grouping)
         return work.keep(measured, "pairs"), long

@@ -14,12 +14,13 @@ from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.filters.prefix import PrefixFilter
-from ndcore.phases.candidates import expand_runs, list_entries
+from ndcore.phases.candidates import list_entries
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.phases.probes import DIGEST
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.sketch.minhash import MinHasher
+from ndcore.spark.candidates import ENTRIES, find_candidates
 from ndcore.spark.common_shingles import find_common, with_groups
 from ndcore.spark.documents import (
     SparkDocuments,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 DIGESTED = "length bigint, valid boolean, bytes binary, deciding binary"
 SKETCHED = f"{DIGESTED}, features binary"
-SHINGLES = "whole bigint, size bigint"  # columns of documents, and of their entries, with the complete filter
+SHINGLES = "whole bigint, size bigint"  # columns of documents with the complete filter
 HOW = "if(bytes = first.bytes, 'identical', 'lexical')"
 
 
@@ -271,23 +272,18 @@ def compare_leaders(
     leaders = documents.ranked.where(counted).join(documents.followers.select("rank"), "rank", "left_anti")
     scope = ["scope"] if "scope" in leaders.columns else []
     if isinstance(judgement.design, PrefixFilter):
-        groups, kinds, ratio = 0, SHINGLES, 0.0 if judgement.contained else rules.threshold
+        groups, of_shingles, sizes = 0, ["whole", "size"], ", sizes array<bigint>"
+        ratio: float | None = 0.0 if judgement.contained else rules.threshold
     else:
-        groups, kinds, ratio = judgement.design.groups, "", None
-    names = [kind.split()[0] for kind in kinds.split(", ") if kind]
-    entries = work.apply(leaders.select("rank", "features", *scope, *names), list_entries,
-                         ", ".join(filter(None, ["run binary, rank bigint", kinds])), groups=groups)
-    in_run = [F.col(name).desc() for name in ("whole", "rank") if name in entries.columns]
-    expanded = work.apply(entries.repartition("run").sortWithinPartitions(F.col("run"), *in_run), expand_runs,
-                          "run binary, a bigint, b bigint", max_holders=rules.max_holders,
-                          first_new=judgement.first_new, least_ratio=ratio)
-    of_long = F.expr("if(b is null, run, null) as run")
-    candidates = work.keep(expanded.groupBy("a", "b", of_long).agg(F.min("run").alias("block")), "candidates")
-    long = candidates.where("b is null").selectExpr("run", "a as rank")
-    pairs = candidates.where("b is not null").select("a", "b", "block")
+        groups, of_shingles, sizes, ratio = judgement.design.groups, [], "", None
+    entries = work.apply(leaders.select("rank", "features", *scope, *of_shingles), list_entries, f"{ENTRIES}{sizes}",
+                         groups=groups, first_new=judgement.first_new)
+    pairs, long = find_candidates(work, entries, F.expr("min(xxhash64(run)) as block"), "candidates",
+                                  max_holders=rules.max_holders, first_new=judgement.first_new, least_ratio=ratio)
     pairs = pairs if prune is None else work.keep(prune(pairs), "candidate pairs")
     ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
-    ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(F.max("long").alias("long"))
+    ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(
+        F.expr("max(long) as long"), F.expr("not min(long) as paired"))
     has_long = not long.isEmpty()
     label = [name for name in ("label",) if judgement.left_out is not None and name in documents.ranked.columns]
     places = [name for name in ("file", "row") if name in documents.ranked.columns]
@@ -296,7 +292,7 @@ def compare_leaders(
     wanted = wanted if judgement.left_out is None else with_groups(work, wanted, judgement.left_out)
     wanted = wanted.withColumn("runs", F.expr("if(long, features, null)")).drop("features") if has_long else wanted
     sets = read(wanted.drop("long"))
-    accepted = compare_pairs(work, pairs, sets, judgement, "accepted pairs")
+    accepted = compare_pairs(work, pairs, sets.where("paired"), judgement, "accepted pairs")
     accepted = accepted if more is None else accepted.union(more.select(*accepted.columns)).dropDuplicates(["a", "b"])
 
     def choose(pairs: DataFrame, cluster: str = rules.cluster) -> DataFrame:

@@ -235,7 +235,7 @@ class Settling:
         """Drop the pairs that bitmaps reject."""
         for side in "ab":
             pairs = pairs.join(near.selectExpr(f"rank as {side}", f"size as size_{side}", f"bitmap as bitmap_{side}"), side)
-        return self.work.apply(pairs, reject_pairs, "a bigint, b bigint, block binary", key=self.bitmap_key,
+        return self.work.apply(pairs, reject_pairs, "a bigint, b bigint, block bigint", key=self.bitmap_key,
                                threshold=self.rules.threshold)
 
     def _read(self, judgement: Judgement, wanted: DataFrame) -> DataFrame:

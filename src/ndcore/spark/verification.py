@@ -68,7 +68,7 @@ def filter_of(work: Work, wanted: DataFrame, value: str, count: int | None = Non
 
 
 def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
-    """Compare the pairs ``a`` < ``b`` of each ``block`` (binary, of one length); return the accepted ones."""
+    """Compare the pairs ``a`` < ``b`` of each ``block``, a number; return the accepted ones."""
     return work.keep(work.apply(rows_of_blocks(pairs, sets), verify_blocks, SCORED, judgement=judgement), step)
 
 
@@ -91,5 +91,4 @@ def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 def blocks_by_first(pairs: DataFrame) -> DataFrame:
     """Assign pairs to a ``block`` by their ``a``; a document with many pairs has several blocks."""
     sizes = pairs.groupBy("a").count().selectExpr("a as of", f"count div {IN_BLOCK} + 1 as parts")
-    block = "unhex(concat(lpad(hex(a), 16, '0'), lpad(hex(pmod(xxhash64(b), parts)), 8, '0'))) as block"
-    return pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", block)
+    return pairs.join(sizes, pairs.a == sizes.of).selectExpr("a", "b", "xxhash64(a, pmod(xxhash64(b), parts)) as block")
