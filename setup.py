@@ -32,7 +32,7 @@ C_FILES = {
     "_arrow": ["arrow"],
     "_jsonl": ["jsonl"],
     "_markup": ["markup"],
-    "_batch": ["utf8", "equal"],
+    "_batch": ["utf8", "equal", "digest"],
     "_pipeline": ["pipeline", "stops"],
 }
 

@@ -289,6 +289,24 @@ class Bench:
 
         return Kernel("", f"winnow {window}", "shingle", n, 8 * n, run, expected)
 
+    def digests(self, n: int, size: int) -> Kernel:
+        """Digests of n texts of some `size` bytes."""
+        sizes = self.rng.integers(size // 2, size + size // 2, n).astype(np.uintp)
+        data = self.placed(self.rng.bytes(int(sizes.sum())))
+        ends = sizes.cumsum()
+        starts, out = address(data) + ends - sizes, np.empty((n, 16), np.uint8)
+        texts, at, to = self.at(starts), self.at(sizes), self.at(out)
+
+        def run() -> NDArray[Any]:
+            self.c.nd_digest_many(texts, at, n, to)
+            return out.ravel()
+
+        def expected() -> list[int]:
+            listed = [reference_text.digest(text.tobytes()) for text in np.split(data, ends[:-1].astype(np.int64))]
+            return list(b"".join(listed))
+
+        return Kernel("digest", f"digests of {size} bytes", "text", n, int(sizes.sum()), run, expected)
+
     def overlap(self, n: int) -> Kernel:
         """Two samples of n values, half of them common, compared."""
         words = np.sort(self.words64(n + n // 2))
@@ -424,6 +442,8 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
         for weights in ("equal", "given", "looked up"):
             for bits in (64, 128, 256):
                 yield bench.simhash(n, weights, bits)
+    for size in (100, 500, 9_000):
+        yield bench.digests(20 if quick else 400, size)
     yield bench.overlap(200)
     for n in (10_000,) if quick else (100_000, 4_000_000):
         yield bench.sort(n)

@@ -161,6 +161,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "nd_winnow_open": (None, [c_void_p]),
     "nd_winnow_take": (None, [c_void_p, c_void_p, c_size_t]),
     "nd_winnow_close": (None, [c_void_p]),
+    "nd_digest_many": (None, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "nd_sets_overlap": (None, [c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_uint64, c_void_p]),
     "nd_simhash_open": (None, [c_void_p]),
     "nd_simhash_take": (None, [c_void_p, c_void_p, c_size_t]),

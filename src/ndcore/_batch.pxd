@@ -2,6 +2,8 @@ from libc.stdint cimport uint8_t
 
 
 cdef void *allocate(size_t size) except NULL
+cdef void digest_many(const uint8_t *const *texts, const size_t *sizes, size_t n, uint8_t *out) noexcept nogil
+cdef int digest_alone(const uint8_t *text, size_t size, uint8_t *out) except -1
 
 
 cdef class Batch:

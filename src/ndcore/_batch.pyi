@@ -5,6 +5,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from ndcore._cpu import Kernel
+
+kernel: Kernel
+
 _Hashed = TypeVar("_Hashed")
 
 @disjoint_base
@@ -19,6 +23,7 @@ class Batch:
     def hashed(
         self, hashing: Callable[[memoryview | bytes], _Hashed], positions: Iterable[int] | None = None
     ) -> list[_Hashed]: ...
+    def digests(self, positions: Iterable[int] | None = None) -> NDArray[np.uint8]: ...
     def lengths(self) -> NDArray[np.int64]: ...
     def firsts(self) -> NDArray[np.int64] | None: ...
 

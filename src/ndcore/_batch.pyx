@@ -12,7 +12,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from ndcore cimport _cpu
 from ndcore._arrow cimport ArrowTexts
+from ndcore._cpu cimport nd_choice
 from ndcore._signals cimport STRIDE, check_signals, stride
 
 
@@ -57,8 +59,17 @@ cdef extern from "equal.h" nogil:
         int64_t *firsts)
 
 
+cdef extern from "digest.h" nogil:
+    const size_t ND_DIGEST_BYTES
+    void nd_digest_many(const uint8_t *const *texts, const size_t *sizes, size_t n, uint8_t *out)
+    const nd_choice nd_digest_choice
+
+
 cdef enum:
     EVERY = 512  # documents between two looks at signals
+    TOGETHER = 262144  # bytes of documents that are digested together, at most
+
+kernel = _cpu.kernel_of(&nd_digest_choice)
 
 
 cdef void *allocate(size_t size) except NULL:
@@ -67,6 +78,21 @@ cdef void *allocate(size_t size) except NULL:
     if memory == NULL:
         raise MemoryError(f"{size} bytes for a document")
     return memory
+
+
+cdef void digest_many(const uint8_t *const *texts, const size_t *sizes, size_t n, uint8_t *out) noexcept nogil:
+    """Export nd_digest_many to other extensions."""
+    nd_digest_many(texts, sizes, n, out)
+
+
+cdef int digest_alone(const uint8_t *text, size_t size, uint8_t *out) except -1:
+    """Digest a long text. `hashlib` does it faster than `digest_many`, and without the GIL."""
+    from hashlib import blake2b
+
+    cdef bytes digest = blake2b(
+        PyMemoryView_FromMemory(<char *> text, <Py_ssize_t> size, PyBUF_READ), digest_size=ND_DIGEST_BYTES).digest()
+    memcpy(out, PyBytes_AS_STRING(digest), ND_DIGEST_BYTES)
+    return 0
 
 
 cdef class Batch:
@@ -214,6 +240,35 @@ cdef class Batch:
                 PyMemoryView_FromMemory(<char *> self.texts[i], <Py_ssize_t> self.sizes[i], PyBUF_READ)
                 if self.sizes[i] else b""))
         return results
+
+    def digests(self, positions=None):
+        """Digest the bytes of the documents at these positions, or of all: BLAKE2b-128; uint8 (n, 16)."""
+        cdef const uint8_t *texts[EVERY]
+        cdef size_t sizes[EVERY]
+        cdef int64_t[::1] which = np.arange(self.count) if positions is None else np.array(positions, np.int64)
+        cdef uint8_t[:, ::1] out = np.empty((which.shape[0], ND_DIGEST_BYTES), np.uint8)
+        cdef Py_ssize_t i, k = 0
+        cdef size_t taken, size
+        for i in range(which.shape[0]):
+            if not 0 <= which[i] < <int64_t> self.count:
+                raise IndexError(f"document {which[i]} of {self.count}")
+        with nogil:
+            while k < which.shape[0]:
+                check_signals()
+                taken = size = 0
+                for i in range(k, min(k + EVERY, which.shape[0])):
+                    if self.sizes[which[i]] > TOGETHER - size:
+                        break
+                    texts[taken], sizes[taken] = self.texts[which[i]], self.sizes[which[i]]
+                    size += sizes[taken]
+                    taken += 1
+                if taken:
+                    nd_digest_many(texts, sizes, taken, &out[k, 0])
+                else:
+                    with gil:
+                        digest_alone(self.texts[which[k]], self.sizes[which[k]], &out[k, 0])
+                k += max(<Py_ssize_t> taken, 1)
+        return np.asarray(out)
 
     def lengths(self):
         """Return the number of bytes of every document; int64 (n,)."""

@@ -68,7 +68,7 @@ cdef class Sink:
     cdef size_t n
     cdef uint8_t *has_shingles
     cdef readonly bytes flags
-    cdef public list hashed
+    cdef public object digests  # of the canonical bytes, uint8 (n, 16), or None
     cdef public Py_ssize_t invalid_bytes
     cdef prepare(self, size_t most, size_t total)
     cdef void (*take)(void *, const uint64_t *, size_t) noexcept nogil

@@ -24,7 +24,7 @@ class Permutations:
 class Sink:
     @property
     def flags(self) -> bytes: ...
-    hashed: list[bytes]
+    digests: NDArray[np.uint8] | None
     invalid_bytes: int
     def __len__(self) -> int: ...
     @property

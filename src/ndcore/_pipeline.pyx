@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from ndcore cimport _arrays, _rabin, _sets, _text
-from ndcore._batch cimport Batch, allocate
+from ndcore._batch cimport Batch, allocate, digest_alone, digest_many
 from ndcore._minhash cimport Sink
 from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
@@ -26,8 +26,9 @@ UNITS = {name: number for number, name in enumerate((
 
 cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
-    KEPT = 65536  # canonical bytes that wait to be hashed, at most
+    KEPT = 131072  # canonical bytes that wait to be hashed, at most
     WAITING = 512  # documents that they are of
+    DIGEST = 16  # bytes
 
 cdef object _empty = np.empty, _UINT64 = np.dtype(np.uint64), _INT64 = np.dtype(np.int64)
 
@@ -159,21 +160,18 @@ cdef class Shingler:
         work.refuse(first)
         return invalid
 
-    def sketch(self, Batch batch not None, Sink sink not None, hashing=None, first=0):
-        """Give every document's shingles to a sink, and its canonical bytes to `hashing`, if that is given; return the sink.
+    def sketch(self, Batch batch not None, Sink sink not None, bint digested=False, first=0):
+        """Give every document's shingles to a sink; return the sink.
 
-        Its `hashed` are the results of hashing(memoryview). The canonical bytes are each token's length as u64 big-endian,
-        then the token. `first` is the position of the first document, for messages.
+        digested: its `digests` are those of the canonical bytes, uint8 (n, 16): each token's length as u64 big-endian, then
+        the token. `first` is the position of the first document, for messages.
         """
         cdef size_t i, invalid = 0
         cdef Work work = Work.__new__(Work, self, batch)
-        cdef bint hashed = hashing is not None
         if sink.n != batch.count:
             raise ValueError(f"the sink is for {sink.n} documents, got {batch.count}")
-        sink.hashed = []
+        sink.digests = work.begin_digests(batch.count) if digested else None
         sink.prepare(self._most(batch, batch.longest), self._room(batch))
-        if hashed:
-            work.begin_tape()
         with nogil:
             for i in range(batch.count):
                 sink.start(i)
@@ -181,10 +179,9 @@ cdef class Shingler:
                 sink.finish(i)
                 sink.has_shingles[i] = work.done.shingles > 0
                 invalid += work.done.invalid
-                if hashed and not work.keep(i):
-                    with gil:
-                        work.hash(i, hashing, sink.hashed)
-        work.hash_kept(hashing, sink.hashed)
+                if digested:
+                    work.digest(i)
+            work.digest_kept()
         sink.invalid_bytes = <Py_ssize_t> invalid
         sink.complete()
         work.refuse(first)
@@ -231,12 +228,9 @@ cdef class Shingler:
     def canonical(self, Batch batch not None, hashing, positions=None):
         """Call hashing(memoryview of the canonical bytes) of documents at these positions, or of all; list of results."""
         cdef Py_ssize_t k
-        cdef int64_t[::1] which = np.arange(batch.count) if positions is None else np.array(positions, np.int64)
+        cdef int64_t[::1] which = self._which(batch, positions)
         cdef Work work = Work.__new__(Work, self, batch)
         results = []
-        for k in range(which.shape[0]):
-            if not 0 <= which[k] < <int64_t> batch.count:
-                raise IndexError(f"document {which[k]} of {batch.count}")
         work.begin_tape()
         with nogil:
             for k in range(which.shape[0]):
@@ -246,6 +240,28 @@ cdef class Shingler:
                         work.hash(<size_t> which[k], hashing, results)
         work.hash_kept(hashing, results)
         return results
+
+    def digests(self, Batch batch not None, positions=None):
+        """Digest the canonical bytes of documents at these positions, or of all: BLAKE2b-128; uint8 (n, 16)."""
+        cdef Py_ssize_t k
+        cdef int64_t[::1] which = self._which(batch, positions)
+        cdef Work work = Work.__new__(Work, self, batch)
+        out = work.begin_digests(which.shape[0])
+        with nogil:
+            for k in range(which.shape[0]):
+                work.one(<size_t> which[k], ignore, NULL)
+                work.digest(<size_t> which[k])
+            work.digest_kept()
+        return out
+
+    cdef _which(self, Batch batch, positions):
+        """Return positions in a batch as int64 (n,); None: all."""
+        cdef Py_ssize_t k
+        cdef int64_t[::1] which = np.arange(batch.count) if positions is None else np.array(positions, np.int64)
+        for k in range(which.shape[0]):
+            if not 0 <= which[k] < <int64_t> batch.count:
+                raise IndexError(f"document {which[k]} of {batch.count}")
+        return np.asarray(which)
 
 
 cdef object view_of(const uint8_t *data, size_t n):
@@ -287,6 +303,7 @@ cdef class Work:
     cdef uint8_t *kept
     cdef size_t *ends
     cdef size_t waiting
+    cdef uint8_t *rows  # where the digests of the documents that are kept go
     cdef size_t short_at, short_tokens  # the first document that is too short, and its tokens; 0: none
 
     def __cinit__(self, Shingler shingler not None, Batch batch not None):
@@ -314,6 +331,13 @@ cdef class Work:
         """Write the canonical bytes of the documents from now on."""
         if self.tape == NULL:
             self.tape = <uint8_t *> allocate(nd_text_tape_size(self.batch.longest))
+
+    cdef begin_digests(self, size_t n):
+        """Digest the canonical bytes of n documents from now on; return the digests, uint8 (n, 16), not yet written."""
+        cdef uint8_t[:, ::1] digests = np.empty((n, DIGEST), np.uint8)
+        self.begin_tape()
+        self.rows = &digests[0, 0] if n else NULL
+        return np.asarray(digests)
 
     cdef const uint8_t *canonical(self, size_t i, size_t *n) noexcept nogil:
         """Return the canonical bytes of document i, which `one` read last; documents of the unit "tokens" are canonical."""
@@ -357,6 +381,34 @@ cdef class Work:
         self.hash_kept(hashing, results)
         canonical = self.canonical(i, &n)
         results.append(hashing(view_of(canonical, n)))
+
+    cdef int digest_kept(self) except -1 nogil:
+        """Digest the documents that were kept."""
+        cdef const uint8_t *texts[WAITING]
+        cdef size_t sizes[WAITING]
+        cdef size_t k, begin = 0
+        for k in range(self.waiting):
+            texts[k], sizes[k] = self.kept + begin, self.ends[k] - begin
+            begin = self.ends[k]
+        digest_many(texts, sizes, self.waiting, self.rows)
+        self.rows += DIGEST * self.waiting
+        self.waiting = 0
+        return 0
+
+    cdef int digest(self, size_t i) except -1 nogil:
+        """Keep document i, which `one` read last, to be digested with others, or digest it if it is too long."""
+        cdef size_t n = 0
+        cdef const uint8_t *canonical
+        if self.keep(i):
+            return 0
+        self.digest_kept()
+        if self.keep(i):
+            return 0
+        canonical = self.canonical(i, &n)
+        with gil:
+            digest_alone(canonical, n, self.rows)
+        self.rows += DIGEST
+        return 0
 
     cdef int one(self, size_t i, nd_sink take, void *to) except -1 nogil:
         """Give the shingles of document i to a sink."""

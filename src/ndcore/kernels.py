@@ -9,6 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+from ndcore._batch import kernel as digest
 from ndcore._candidates import kernel as bitmaps
 from ndcore._cpu import Kernel
 from ndcore._hamming import kernel as hamming
@@ -20,7 +21,7 @@ from ndcore._simhash import weighted_kernel as weighted
 from ndcore._text import kernel as text
 
 KERNELS: dict[str, Kernel] = {
-    "bitmaps": bitmaps, "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
+    "bitmaps": bitmaps, "digest": digest, "hamming": hamming, "minhash": minhash, "modsketch": modsketch, "pairs": Kernel(),
     "rabin": rabin, "simhash": simhash, "text": text, "weighted": weighted,
 }
 
@@ -29,7 +30,7 @@ def variants() -> dict[str, dict[str, str]]:
     """Return the variants of every kernel, best first, each "running", "available" or "not on this CPU".
 
     >>> sorted(variants())
-    ['bitmaps', 'hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text', 'weighted']
+    ['bitmaps', 'digest', 'hamming', 'minhash', 'modsketch', 'pairs', 'rabin', 'simhash', 'text', 'weighted']
     """
     def state(kernel: Kernel, name: str, runnable: bool) -> str:
         if name == kernel.chosen():

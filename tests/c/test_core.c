@@ -4,6 +4,7 @@
 
 #include "bitmaps.h"
 #include "compressed.h"
+#include "digest.h"
 #include "entries.h"
 #include "equal.h"
 #include "fastsketch.h"
@@ -57,6 +58,7 @@ static uint8_t input[2][LONGEST + 64];   /* the pattern; random bytes */
 #include "test_gf2.h"
 #include "test_rabin.h"
 #include "test_text.h"
+#include "test_digest.h"
 #include "test_equal.h"
 #include "test_jsonl.h"
 #include "test_markup.h"
@@ -177,6 +179,7 @@ int main(int argc, char **argv)
     test_labels();
     test_features();
     test_super_features();
+    each_variant("digest", &nd_digest_choice, test_digests);
     test_equal();
     test_common_of_large_sets();
     test_sketchers();

@@ -116,3 +116,12 @@ def test_a_page_that_grows(tmp_path: Path) -> None:
                 continue
             with pytest.raises(DocumentError, match=f"a.parquet: {what} of row group 1 has .* and grows to"):
                 list(file.batches())
+
+
+def test_a_column_chunk_is_not_held_as_a_whole(tmp_path: Path) -> None:
+    texts = pa.array([bytes([65 + i % 26]) * 4096 for i in range(12_000)])  # 48 MB in one row group
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", use_dictionary=False, compression="none")
+    before = pa.total_allocated_bytes()
+    with open_file(find([str(tmp_path / "a.parquet")]).sources[0]) as file:
+        _, batch = next(file.batches())
+        assert batch.nbytes < 9 << 20 and pa.total_allocated_bytes() - before < 24 << 20

@@ -321,16 +321,15 @@ def test_nfkc_of_long_text_without_ascii_reserves_little():
 
 def test_canonical_bytes_of_many_documents_are_hashed_in_their_order():
     """Short ones wait for others, long ones do not, and empty ones count."""
-    few = ["", "short", "x" * 30_000, "y" * 30_000, "words " * 20_000, ""]
-    texts = [*few, *(f"text {i}" for i in range(1500)), "z" * 70_000]
+    few = ["", "short", "x" * 60_000, "y" * 60_000, "words " * 20_000, ""]
+    texts = [*few, *(f"text {i}" for i in range(1500)), "z" * 140_000]
     shingling = nd.Shingling()
     expected = [shingling.shingler.canonical(shingling.batch([text]), bytes)[0] for text in texts]
-    assert [len(tape) for tape in expected[:5]] == [0, 13, 30_008, 30_008, 13 * 20_000]
+    assert [len(tape) for tape in expected[:5]] == [0, 13, 60_008, 60_008, 13 * 20_000]
     batch = shingling.batch(texts)
     assert shingling.shingler.canonical(batch, bytes) == expected
     positions = np.array([1509 - 4, 4, 4, 0, 3, *range(1505)])
     assert shingling.shingler.canonical(batch, bytes, positions) == [expected[i] for i in positions]
-    assert nd.MinHasher(4).sketch_batch(batch, 0, bytes).hashed == expected
     for wrong in (-1, len(texts)):
         with pytest.raises(IndexError, match=f"document {wrong} of {len(texts)}"):
             shingling.shingler.canonical(batch, bytes, np.array([0, wrong]))

@@ -34,7 +34,8 @@ CHOSEN = "from ndcore import kernels; print({k: v.chosen() for k, v in kernels.K
 
 def test_variants_are_listed_best_first():
     listed = nd.variants()
-    assert set(listed) == {"bitmaps", "hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text", "weighted"}
+    assert set(listed) == {
+        "bitmaps", "digest", "hamming", "minhash", "modsketch", "pairs", "rabin", "simhash", "text", "weighted"}
     for stem, forms in listed.items():
         assert list(forms)[-1] == "portable"
         assert set(forms.values()) <= {"running", "available", "not on this CPU"}
@@ -52,10 +53,10 @@ def test_the_best_that_runs_is_the_default():
         assert (done.stdout.strip(), done.stderr) == (str(first), "")
 
 
-@pytest.mark.parametrize("stem", ["bitmaps", "hamming", "minhash", "modsketch", "rabin", "simhash", "text"])
+@pytest.mark.parametrize("stem", ["bitmaps", "digest", "hamming", "minhash", "modsketch", "rabin", "simhash", "text"])
 def test_the_best_runs_where_one_extension_alone_is_imported(stem):
     best = next(name for name, runs in kernels.KERNELS[stem].variants().items() if runs)
-    module = {"bitmaps": "_candidates", "modsketch": "_samples"}.get(stem, f"_{stem}")
+    module = {"bitmaps": "_candidates", "digest": "_batch", "modsketch": "_samples"}.get(stem, f"_{stem}")
     done = python(f"import sys; from ndcore.{module} import kernel as k; print(k.chosen(), 'ndcore.kernels' in sys.modules)")
     assert done.stdout.split() == [best, "False"], done.stderr
 
@@ -80,7 +81,7 @@ def test_portable_by_environment():
     [
         ("minhash=sse9", "cannot run minhash=sse9: there is no such variant; here minhash has "),
         ("pairs=sse9", "cannot run pairs=sse9: there is no such variant; here pairs has portable"),
-        ("murmur=portable", "there is no kernel 'murmur'; kernels are bitmaps, hamming, minhash, modsketch, pairs, "),
+        ("murmur=portable", "there is no kernel 'murmur'; kernels are bitmaps, digest, hamming, minhash, modsketch, "),
         ("avx2", "NDCORE_VARIANT has 'avx2'; it takes \"portable\" or kernel=variant, separated by commas"),
         ("portable,minhash=", "cannot run minhash=: there is no such variant"),
         ("rabin=portable;minhash=portable", "cannot run rabin=portable;minhash=portable"),

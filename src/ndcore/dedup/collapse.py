@@ -17,8 +17,8 @@ from ndcore.notebook import NotebookTable, show_result
 from ndcore.pairs.folding import group_positions
 from ndcore.pairs.scored import Holders
 from ndcore.readonly import Frozen
-from ndcore.text.digests import digest_rows, first_equal, repeated
-from ndcore.text.inputs import as_texts, digest, original_digest, take
+from ndcore.text.digests import first_equal, repeated
+from ndcore.text.inputs import as_texts, original_digest, take
 from ndcore.text.shingling import Shingling, given_shingling
 
 VOLUME = 1 << 20  # pairs, once for each common shingle, that are counted at a time
@@ -143,10 +143,10 @@ def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shi
     which = np.flatnonzero(repeated(np.diff(ends[offsets]), np.ones(len(sizes), np.bool_)))
     if len(which):
         group = take(texts, which)
-        hashed = shingling.shingler.canonical(shingling.batch(group), digest)
+        digests = shingling.shingler.digests(shingling.batch(group))
         for i in np.flatnonzero(sizes[which] == 0).tolist():
-            hashed[i] = original_digest(group[i])
-        leaders[which] = which[first_equal(digest_rows(hashed), [sizes[which]])]
+            digests[i] = np.frombuffer(original_digest(group[i]), np.uint8)
+        leaders[which] = which[first_equal(digests, [sizes[which]])]
     return leaders
 
 

@@ -35,12 +35,11 @@ from ndcore.text.digests import (
     OF_TOKENS,
     byte_digests,
     digest_again,
-    digest_rows,
     first_among,
     first_equal,
     repeated,
 )
-from ndcore.text.inputs import Extracted, digest, lengths, original_digest, take
+from ndcore.text.inputs import Extracted, lengths, original_digest, take
 from ndcore.text.shingling import Shingling
 
 HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before deciding how to read the rest
@@ -137,8 +136,8 @@ class FirstPass:
         rows = sets = canonical = None
         if not self.form_sets:
             every = bool(wanted.all())
-            done: Any = self.sketcher.sketch_batch(batch, first, digest if every else None)
-            rows, valid, invalid_bytes, canonical = done.rows, done.valid, done.invalid_bytes, done.hashed if every else None
+            done: Any = self.sketcher.sketch_batch(batch, first, every)
+            rows, valid, invalid_bytes, canonical = done.rows, done.valid, done.invalid_bytes, done.digests
             hashes = row_hashes(rows)
         else:
             bags, bounds, invalid_bytes = shingling.shingler.fingerprints(batch, first)
@@ -152,9 +151,9 @@ class FirstPass:
         which = np.flatnonzero(known)
         if len(which):
             if canonical is None:
-                canonical = shingling.shingler.canonical(batch, digest, which)
-            for part, hashed in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
-                digests[which, 16 * part : 16 * part + 16] = digest_rows(hashed)
+                canonical = shingling.shingler.digests(batch, which)
+            for part, rows_of in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
+                digests[which, 16 * part : 16 * part + 16] = rows_of
         return Reading(hashes, digests, known, None, valid, invalid_bytes, None, rows, sets)
 
     def _read_repeats(self, texts: Sequence[Text], firsts: Ints) -> Reading:

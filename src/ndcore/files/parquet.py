@@ -142,7 +142,7 @@ def _read_integer(file: IO[bytes]) -> int:
     return value >> 1 ^ -(value & 1)
 
 
-_BUFFER = 1 << 20  # bytes of a column chunk that are read at a time
+_READING = {"buffer_size": 1 << 20, "pre_buffer": False}  # 1 MiB of a column chunk at a time, and not the whole chunk
 _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # bytes of a batch, if all its rows have the longest value that they may share
 
@@ -187,11 +187,11 @@ class ParquetFile:
         self._source, self._pa, self._pq = source, pa, pq
         self._stack = contextlib.ExitStack()
         try:
-            self._file = self._stack.enter_context(pq.ParquetFile(source.location, buffer_size=_BUFFER))
+            self._file = self._stack.enter_context(pq.ParquetFile(source.location, **_READING))
             self.schema = self._file.schema_arrow
             self._dictionaries = _list_dictionary_columns(pa, self._file)
             self._indexed = self._stack.enter_context(pq.ParquetFile(  # `_read_group` repeats its strings
-                source.location, buffer_size=_BUFFER, metadata=self._file.metadata, read_dictionary=self._dictionaries))
+                source.location, metadata=self._file.metadata, read_dictionary=self._dictionaries, **_READING))
             check_names(self.schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Parquet file: {get_first_line(error)}") from error

@@ -20,7 +20,7 @@ from ndcore._types import AnyArray, Ints, UInts
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.columns import Batches, as_batch, binary_column, byte_rows, drop_empty, numbers, read_column
 from ndcore.phases.labelled_shingles import LabelledShingles, mixes_of
-from ndcore.text.inputs import digest, pieces
+from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling
 
 CELLS, MARKS = 1 << 23, 1 << 27  # 16 MiB each
@@ -92,7 +92,7 @@ def fill_table(
             else:
                 assert probes is not None
                 table.add(probes.entries(*sets, of_piece))
-            digests += sum_digests(np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1))
+            digests += sum_digests(Batch(piece).digests())
             documents += len(piece)
     used, slices = cut_slices(table.cells)
     once = np.zeros((2, len(used)), np.int64)

@@ -13,7 +13,7 @@ from ndcore._types import Ints, UInts
 from ndcore.parallel import cut
 from ndcore.phases.columns import Batches, as_batch, binary_column, cut_binary, drop_empty, numbers, read_column, values_of
 from ndcore.phases.value_filter import may_have
-from ndcore.text.inputs import digest, pieces
+from ndcore.text.inputs import pieces
 from ndcore.text.shingling import Shingling
 
 MEMBERS = 1 << 17  # most members of a row: 1 MiB
@@ -40,7 +40,7 @@ def form_sets(
                 sought = may_have(among, values.view(np.int64))
                 values, offsets = values[sought], np.append(0, np.cumsum(sought))[offsets]
             owners, parts, counts, bounds = _cut_sets(offsets)
-            digests = np.frombuffer(b"".join(Batch(piece).hashed(digest)), np.uint8).reshape(len(piece), -1)
+            digests = Batch(piece).digests()
             for some in cut(np.diff(bounds), 8 * MEMBERS):
                 rows = first + owners[some]
                 columns = {name: batch.column(name).take(rows) for name in others}

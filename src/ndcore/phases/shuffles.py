@@ -26,8 +26,8 @@ from ndcore.phases.candidates import expand_runs, pack_entries
 from ndcore.phases.columns import arrow, binary_column, byte_rows, cut_binary, numbers, row_changes, values_of
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
-from ndcore.text.digests import digest_rows, first_equal
-from ndcore.text.inputs import as_texts, digest, pieces
+from ndcore.text.digests import first_equal
+from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
 
 SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # kinds of rows; from EQUAL on they are answers
@@ -266,5 +266,4 @@ def _keys(ids: Any) -> UInts:
     """Hash ids."""
     pa = arrow()
     texts = ids if pa.types.is_large_binary(ids.type) or pa.types.is_binary(ids.type) else ids.cast(pa.large_string())
-    digests = digest_rows(Batch(as_texts(texts)).hashed(digest))
-    return np.ascontiguousarray(digests[:, :8]).view("<u8")[:, 0]
+    return np.ascontiguousarray(Batch(as_texts(texts)).digests()[:, :8]).view("<u8")[:, 0]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -130,14 +130,13 @@ class Sketcher(ABC):
         return self.sketch_batch(batch, first, rows=None if rows is None else rows[first : first + len(texts)])
 
     def sketch_batch(
-        self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None, rows: AnyArray | None = None
+        self, batch: Batch, first: int = 0, digested: bool = False, rows: AnyArray | None = None
     ) -> Sink:
         """Sketch a batch of `Shingling.batch`; `first` is the position of its first document.
 
-        `hashing` gets the canonical bytes of each document and returns a digest, for `hashed` of the result. `rows` gets
-        the sketches.
+        digested: the result has `digests` of the canonical bytes, uint8 (n, 16). `rows` gets the sketches.
         """
-        return self.shingling.shingler.sketch(batch, self._sink(batch.count, rows), hashing, first)
+        return self.shingling.shingler.sketch(batch, self._sink(batch.count, rows), digested, first)
 
     def gather(self, done: Sequence[Sink]) -> Sketches:
         """Gather the sketches of all pieces, in order."""

@@ -8,7 +8,7 @@ change of a few terms leaves a match as long as one list has none of them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations
 from math import comb
@@ -103,7 +103,7 @@ class _SignedLists:
 
     def __init__(self, sink: Mods, rows: UInts) -> None:
         self.rows, self.counts = rows, np.diff(sink.begins)
-        self.hashed, self.invalid_bytes = getattr(sink, "hashed", None), getattr(sink, "invalid_bytes", 0)
+        self.digests, self.invalid_bytes = getattr(sink, "digests", None), getattr(sink, "invalid_bytes", 0)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -125,9 +125,9 @@ class TermListSketcher(Sketcher):
         return Mods(n, 1, 0, self._permutations)  # all distinct terms
 
     def sketch_batch(
-        self, batch: Batch, first: int = 0, hashing: Callable[[Any], bytes] | None = None, rows: AnyArray | None = None
+        self, batch: Batch, first: int = 0, digested: bool = False, rows: AnyArray | None = None
     ) -> Any:
-        return self._sign(super().sketch_batch(batch, first, hashing))
+        return self._sign(super().sketch_batch(batch, first, digested))
 
     sketch_batch.__doc__ = Sketcher.sketch_batch.__doc__
 

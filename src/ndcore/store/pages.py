@@ -28,7 +28,7 @@ from ndcore.text.shingling import FEATURE_POLYNOMIAL, Shingling
 
 def token_digest(shingling: Shingling, text: Text) -> bytes:
     """Digest the canonical tokens of a text."""
-    return shingling.shingler.canonical(shingling.batch([text]), digest)[0]
+    return shingling.shingler.digests(shingling.batch([text])).tobytes()
 
 
 def shingle_set(shingling: Shingling, text: Text) -> UInts:

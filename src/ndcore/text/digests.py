@@ -13,15 +13,10 @@ from ndcore._types import AnyArray, Bools, Ints, Text, UInts
 from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 from ndcore.text.corpus import Corpus, indexed_texts
-from ndcore.text.inputs import digest, original_digest
+from ndcore.text.inputs import original_digest
 from ndcore.text.shingling import Shingling
 
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
-
-
-def digest_rows(hashed: list[bytes]) -> NDArray[np.uint8]:
-    """Convert digests to rows of an array, uint8 (documents, 16)."""
-    return np.frombuffer(b"".join(hashed), np.uint8).reshape(-1, 16)
 
 
 def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
@@ -29,12 +24,12 @@ def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batc
     return batch if shingling.reads_bytes else Batch(texts)
 
 
-def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -> list[bytes]:
-    """Digest the texts at these positions, and the originals of texts without shingles."""
-    hashed: list[bytes] = raw.hashed(digest, which)
+def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -> NDArray[np.uint8]:
+    """Digest the texts at these positions, and the originals of texts without shingles; uint8 (which, 16)."""
+    digests = raw.digests(which)
     for i in np.flatnonzero(~valid[which]).tolist():
-        hashed[i] = original_digest(texts[int(which[i])])
-    return hashed
+        digests[i] = np.frombuffer(original_digest(texts[int(which[i])]), np.uint8)
+    return digests
 
 
 def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), rank: Ints | None = None) -> Ints:
@@ -122,7 +117,7 @@ def digest_piece(
     which = np.arange(len(texts))
     batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
     return positions, [
-        digest_rows(byte_digests(raw_batch(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
-                    else shingling.shingler.canonical(batch, digest, which))
+        byte_digests(raw_batch(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
+        else shingling.shingler.digests(batch, which)
         for part in parts
     ]
