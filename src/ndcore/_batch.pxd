@@ -1,6 +1,9 @@
 from libc.stdint cimport uint8_t
 
 
+cdef extern from "digest.h" nogil:
+    const size_t ND_DIGEST_BYTES
+
 cdef void *allocate(size_t size) except NULL
 cdef void digest_many(const uint8_t *const *texts, const size_t *sizes, size_t n, uint8_t *out) noexcept nogil
 cdef int digest_alone(const uint8_t *text, size_t size, uint8_t *out) except -1

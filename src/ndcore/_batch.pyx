@@ -60,7 +60,6 @@ cdef extern from "equal.h" nogil:
 
 
 cdef extern from "digest.h" nogil:
-    const size_t ND_DIGEST_BYTES
     void nd_digest_many(const uint8_t *const *texts, const size_t *sizes, size_t n, uint8_t *out)
     const nd_choice nd_digest_choice
 

@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from ndcore cimport _arrays, _rabin, _sets, _text
-from ndcore._batch cimport Batch, allocate, digest_alone, digest_many
+from ndcore._batch cimport ND_DIGEST_BYTES, Batch, allocate, digest_alone, digest_many
 from ndcore._minhash cimport Sink
 from ndcore._signals cimport check_signals, stride
 from ndcore._table cimport nd_table_key, nd_table_room, random_table_key
@@ -28,7 +28,6 @@ cdef enum:
     BLOCK = 1024  # fingerprints that a sink takes at a time
     KEPT = 131072  # canonical bytes that wait to be hashed, at most
     WAITING = 512  # documents that they are of
-    DIGEST = 16  # bytes
 
 cdef object _empty = np.empty, _UINT64 = np.dtype(np.uint64), _INT64 = np.dtype(np.int64)
 
@@ -334,7 +333,7 @@ cdef class Work:
 
     cdef begin_digests(self, size_t n):
         """Digest the canonical bytes of n documents from now on; return the digests, uint8 (n, 16), not yet written."""
-        cdef uint8_t[:, ::1] digests = np.empty((n, DIGEST), np.uint8)
+        cdef uint8_t[:, ::1] digests = np.empty((n, ND_DIGEST_BYTES), np.uint8)
         self.begin_tape()
         self.rows = &digests[0, 0] if n else NULL
         return np.asarray(digests)
@@ -391,7 +390,7 @@ cdef class Work:
             texts[k], sizes[k] = self.kept + begin, self.ends[k] - begin
             begin = self.ends[k]
         digest_many(texts, sizes, self.waiting, self.rows)
-        self.rows += DIGEST * self.waiting
+        self.rows += ND_DIGEST_BYTES * self.waiting
         self.waiting = 0
         return 0
 
@@ -407,7 +406,7 @@ cdef class Work:
         canonical = self.canonical(i, &n)
         with gil:
             digest_alone(canonical, n, self.rows)
-        self.rows += DIGEST
+        self.rows += ND_DIGEST_BYTES
         return 0
 
     cdef int one(self, size_t i, nd_sink take, void *to) except -1 nogil:

@@ -152,8 +152,8 @@ class FirstPass:
         if len(which):
             if canonical is None:
                 canonical = shingling.shingler.digests(batch, which)
-            for part, rows_of in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
-                digests[which, 16 * part : 16 * part + 16] = rows_of
+            for part, made in ((OF_BYTES, byte_digests(raw, texts, which, valid)), (OF_TOKENS, canonical)):
+                digests[which, 16 * part : 16 * part + 16] = made
         return Reading(hashes, digests, known, None, valid, invalid_bytes, None, rows, sets)
 
     def _read_repeats(self, texts: Sequence[Text], firsts: Ints) -> Reading:

@@ -200,9 +200,9 @@ def _pairs_of_blocks(batches: Batches) -> Iterator[tuple[_HeldSets, Ints, Ints]]
     Parameters
     ----------
     batches : record batches, sorted by their first four columns; a block is in one partition
-        ``block``, ``kind``, ``a``, ``b``, ``members`` (binary). A row of the kind OF_SET has a part
-        of the shingle set of `a`, b the number of the part, and perhaps ``group``, of `Judgement.left_out`. A row of the
-        kind OF_PAIR asks for the pair (a, b).
+        ``block``, ``kind``, ``a``, ``b``, ``members`` (binary). A row of the kind OF_SET has a part of the shingle set of
+        `a`, b the number of the part, and perhaps ``group``, of `Judgement.left_out`. A row of the kind OF_PAIR asks for
+        the pair (a, b).
 
     Notes
     -----
