@@ -11,7 +11,6 @@ page and searching for it ahead would more than double the time of its decision 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from ndcore._types import Text, UInts
@@ -239,7 +238,7 @@ class Batch:
     def _receipt(self, i: int, verdict: Verdict) -> Receipt | None:
         """Return the receipt of a page with its answer; None if its request has no idempotency key."""
         receipt = self._pages.receipts[i] if self._pages.receipts else None
-        return None if receipt is None else replace(receipt, answer=encode_verdict(verdict))
+        return None if receipt is None else receipt.answered(encode_verdict(verdict))
 
     def _write(self) -> None:
         """Write the waiting records to the log."""
