@@ -238,11 +238,9 @@ class Peeked:
 
 
 def encode(answer: Any) -> bytes:
-    """Encode an answer as JSON.
-
-    The verdict on a page takes 3 µs, and 7 µs with an encoder of `json`, which must ask how to write a dataclass.
-    """
-    names, template = _layout(type(answer))
+    """Encode an answer as JSON. The verdict on a page takes half the time of `_JSON`, which must ask what a dataclass is."""
+    kind: type = type(answer)
+    names, template = _layout(kind)
     try:
         if template is not None:
             return (template % tuple([_SCALARS[type(value)](value) for value in [getattr(answer, name) for name in names]])

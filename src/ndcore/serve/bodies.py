@@ -213,7 +213,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_refuse_repeats)
 def check_texts(values: dict[str, Any], most: int) -> None:
     """Raise Refused if a text has more than `most` bytes."""
     for name, value in values.items():
-        if name.startswith("text") and isinstance(value, (str, bytes)):
+        if name.startswith("text") and isinstance(value, (str, bytes)) and len(value) > most // 4:  # of UTF-8
             size = len(as_bytes(value))
             if size > most:
                 raise Refused(413, f"{name} has {size:,} bytes; at most {most:,} are accepted: send a smaller one, or start "

@@ -231,7 +231,7 @@ class Batch:
         version = pages.version(i)
         payload = encode_new(number, label, flags, place.verdict, version, digests, pages.names[i], b"",
                              state.evidence.pack(pages[i]) if packed is None else packed)
-        plan.add(i, label, flags, payload)
+        plan.add(i, number, label, flags, payload)
         self._records.append((number, payload))
         return _verdict(plan, pages.keys[i], version, place)
 
