@@ -21,8 +21,8 @@ from ndcore.store.pages import Pages
 from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
-MOST_WAITING = 4096  # pages
-SLICE = 64  # pages of a stream that are decided together: in about 3 ms, and a smaller slice takes longer for each page
+MOST_WAITING = 8192  # pages: parts of 64 streams
+SLICE = 64  # pages of a stream that are decided together: in about 4 ms; a smaller slice takes longer for each page
 
 
 @dataclass(slots=True, eq=False)
