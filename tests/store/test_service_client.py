@@ -45,7 +45,7 @@ def test_bodies_are_json_with_msgspec_and_without(monkeypatch: pytest.MonkeyPatc
     if fast:
         pytest.importorskip("msgspec")
     else:
-        monkeypatch.setattr(module, "_FAST", None)
+        monkeypatch.setattr(module, "_make_fast_encoder", lambda: None)
     texts = ("", 'a "b" \\ \n\x00\x7f\u2028 é 𝄞', "\ud800", Words("kind"), "x" * 5000)
     rows: list[dict[str, Any]] = [
         {"key": key, "text": text} for key in ("k", 2**63 - 1, -(2**63), {"bytes": "ff"}) for text in texts]  # fmt: skip

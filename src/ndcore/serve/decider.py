@@ -42,7 +42,7 @@ class WaitingJob:
         The number of answers, done when the pages are decided, so that the next part of the stream may be queued. If
         deciding fails, it raises the error.
     answered : Future
-        The answers, done when the pages are on disk. If deciding fails, they are those of the slices before; if there are
+        The answers, done when the pages are on disk. If deciding fails, the slices before have their answers; if there are
         none, it raises the error, too.
     slices : deque of Pages, or None
         The pages that are not decided yet; None before they are prepared.
@@ -144,7 +144,7 @@ class Decider:
             thread.join()
 
     def _decide(self) -> None:
-        """Decide the pages of one job after another; between two slices of a stream, those of single pages."""
+        """Decide the pages of one job after another; single pages go between two slices of a stream."""
         while True:
             with self._coming:
                 self._coming.wait_for(lambda: self._single or self._streamed or self._closed)

@@ -11,12 +11,12 @@ import asyncio
 import base64
 import contextlib
 import errno
+import functools
 import json
 import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
-from functools import wraps
 from inspect import Parameter, signature
 from types import TracebackType
 from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Self, TypeAlias, TypeVar
@@ -395,15 +395,17 @@ def _content(body: dict[str, Any] | list[dict[str, Any]]) -> tuple[bytes, str]:
 
 def _encode(value: dict[str, Any]) -> bytes:
     """Encode an object as JSON. If ``msgspec`` is installed, pages of 5 KB are encoded six times as fast."""
-    if _FAST is not None:
+    fast = _make_fast_encoder()
+    if fast is not None:
         with contextlib.suppress(TypeError, UnicodeEncodeError):  # a subclass of str; surrogates
-            return _FAST.encode(value)  # type: ignore[no-any-return]
+            return fast.encode(value)  # type: ignore[no-any-return]
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
+@functools.cache
 def _make_fast_encoder() -> Any:
     """Make an encoder of JSON with msgspec; None if it is not installed."""
     try:
@@ -411,9 +413,6 @@ def _make_fast_encoder() -> Any:
     except ImportError:
         return None
     return Encoder()
-
-
-_FAST = _make_fast_encoder()
 
 
 def _request(call: Call) -> dict[str, Any]:
@@ -469,7 +468,7 @@ def _as_method(function: F) -> F:
 
 def _make_method(talk: Callable[Parameters, Conversation[T]]) -> Callable[Concatenate[ServiceClient, Parameters], T]:
     """Make a method of `ServiceClient` from a conversation."""
-    @wraps(talk)
+    @functools.wraps(talk)
     def method(self: ServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
         return self._talk(talk(*arguments, **named))
 
@@ -571,7 +570,7 @@ def _make_coroutine_method(
     talk: Callable[Parameters, Conversation[T]]
 ) -> Callable[Concatenate[AsyncServiceClient, Parameters], Any]:
     """Make a method of `AsyncServiceClient` from a conversation."""
-    @wraps(talk)
+    @functools.wraps(talk)
     async def method(self: AsyncServiceClient, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> T:
         return await self._talk(talk(*arguments, **named))
 
