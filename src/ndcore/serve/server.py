@@ -7,7 +7,6 @@ import ipaddress
 import os
 import socket
 import ssl
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 PURPOSE = "ndcore serve"
 MOST_HEADERS = 256 << 10  # bytes; an address may hold a long key
-# Seconds after which a thread gives the interpreter to one that waits. A single page needs it a dozen times, while threads
-# that parse and decide whole parts would keep it for milliseconds each time. At 0.1 ms, a few percent go to switching.
-SWITCH = 0.0005
 
 
 def check_installed(purpose: str = PURPOSE) -> Any:
@@ -233,7 +229,6 @@ def serve_writing(
     check_installed()
     from ndcore.serve.app import application
 
-    sys.setswitchinterval(SWITCH)
     try:
         run(application(source, limits, (), access, log), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
     finally:
