@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ndcore.serve.answers import EXCERPT, About, ListPage, Located, Match, cut_excerpt, cut_page, encode, write_iso
+from ndcore.serve.answers import (
+    EXCERPT,
+    About,
+    ListPage,
+    Located,
+    Match,
+    PageDecision,
+    Removed,
+    cut_excerpt,
+    cut_page,
+    encode,
+    write_iso,
+)
 
 
 def test_keys() -> None:
@@ -21,6 +35,21 @@ def test_values() -> None:
     told = json.loads(encode(about))
     assert told["settings"] == {"a": 2, "b": {"c": [1, None]}} and told["figures"]["d"].startswith("<class")
     assert json.loads(encode(Match("x", float("nan"), 0.5, 1.0, "y")))["resemblance"] is None
+
+
+@pytest.mark.parametrize("key", ["k", 'a "b" \\ \n\x00\x7f é 𝄞', "\ud800", 7, -(2**63), b"\xff"])
+@pytest.mark.parametrize("score", [None, 1.0, 0.1 + 0.2, 1e-300, float("nan"), np.float64(0.25)])
+def test_a_decision_is_written_as_json_writes_its_values(key: Any, score: Any) -> None:
+    answer = PageDecision(key, "near", "of", None, score, 0.5, 1.0, None, "2026-01-02T03:04:05Z", True, 2**60, False)
+    values = {**asdict(answer), "key": {"bytes": "ff"} if key == b"\xff" else key,
+              "resemblance": None if score is None or score != score else float(score)}  # fmt: skip
+    assert encode(answer).decode() == json.dumps(values, ensure_ascii=key == "\ud800")
+    assert encode(Removed(3)) == b'{"pages": 3}'
+
+
+def test_an_infinite_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="Out of range"):
+        encode(Match("x", float("inf"), 0.5, 1.0, "y"))
 
 
 @pytest.mark.parametrize(

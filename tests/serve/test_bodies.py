@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, parse_body, parse_object, parse_query, read_body
+from ndcore.serve import bodies
+from ndcore.serve.bodies import (
+    FORM,
+    JSON,
+    PLAIN,
+    check_texts,
+    parse_body,
+    parse_object,
+    parse_query,
+    read_body,
+    read_lines,
+)
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import ROUTES
 
@@ -85,3 +96,37 @@ def test_a_body_that_does_not_come_is_refused() -> None:
     with pytest.raises(Refused, match=r"did not come in 0\.1 seconds") as refused:
         asyncio.run(read_body(trickle(), None, 1 << 20, 0.1))
     assert refused.value.status == 408
+
+
+async def parts_of(*pieces: bytes, sized: bool) -> list[list[bytes]]:
+    return [part async for part in read_lines(chunks(*pieces), 10, 5, sized=sized)]
+
+
+def test_a_body_of_announced_size_comes_in_full_parts_and_another_one_as_it_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "PART", 3)
+    pieces = (b"1\n2\n", b"3\n4\n\n5", b"5\n", b"6\n7\n8\n9")
+    lines = [b"1", b"2", b"3", b"4", b"55", b"6", b"7", b"8", b"9"]
+    arrived = [[b"1", b"2"], [b"3", b"4"], [b"55"], [b"6", b"7", b"8"], [b"9"]]
+    assert asyncio.run(parts_of(*pieces, sized=False)) == arrived
+    assert asyncio.run(parts_of(*pieces, sized=True)) == [lines[:3], lines[3:6], lines[6:]]
+    monkeypatch.setattr(bodies, "PART_BYTES", 3)  # long lines are not collected
+    assert asyncio.run(parts_of(*pieces, sized=True)) == [lines[:3], lines[3:5], lines[5:8], lines[8:]]
+
+
+@pytest.mark.parametrize("sized", [False, True])
+def test_lines_before_one_that_is_refused_are_a_part(sized: bool) -> None:
+    async def late() -> AsyncIterator[bytes]:
+        yield b"1\n2\n3"
+        await asyncio.sleep(60)
+
+    async def read(pieces: AsyncIterator[bytes]) -> tuple[list[bytes], int]:
+        lines = []
+        try:
+            async for part in read_lines(pieces, 10, 0.05, sized=sized):
+                lines += part
+        except Refused as error:
+            return lines, error.status
+        raise AssertionError("all lines were accepted")
+
+    assert asyncio.run(read(late())) == ([b"1", b"2"], 408)
+    assert asyncio.run(read(chunks(b"1\n2\n" + b"x" * (2 << 20) + b"\n3\n"))) == ([b"1", b"2"], 413)

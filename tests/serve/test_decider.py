@@ -63,6 +63,65 @@ def test_single_pages_go_before_streams(store: nd.Store, monkeypatch: pytest.Mon
     assert places == sorted(places)
 
 
+def test_a_single_page_goes_between_two_slices_of_a_stream(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go, sizes, decide = threading.Event(), threading.Event(), list[int](), store.decide_requests
+
+    def slow(pages: Any, *given: Any) -> Any:
+        sizes.append(len(pages))
+        begun.set()
+        assert go.wait(30)
+        return decide(pages, *given)
+
+    monkeypatch.setattr(store, "decide_requests", slow)
+    monkeypatch.setattr(module, "SLICE", 2)
+    decider = make_decider(store)
+    streamed = put(decider, store, *"abcde", streamed=True)
+    assert begun.wait(30)
+    single = put(decider, store, "single", streamed=False)
+    go.set()
+    places = [answer.place for answer in streamed.result()]
+    assert places == sorted(places) and places[1] < single.result()[0].place < places[2]
+    decider.close()
+    assert sizes == [2, 1, 2, 1] and decider.waiting == 0
+
+
+@pytest.mark.parametrize("kept", [0, 2])
+def test_slices_before_an_error_are_answered(store: nd.Store, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    decide = store.decide_requests
+
+    def fail(pages: Any, *given: Any) -> Any:
+        if len(store) == kept:
+            raise OSError(28, "full")
+        return decide(pages, *given)
+
+    monkeypatch.setattr(store, "decide_requests", fail)
+    monkeypatch.setattr(module, "SLICE", 2)
+    decider = make_decider(store)
+    items = [(key, "one two three", 5.0) for key in "abcdef"]
+    job = decider.put(lambda: store.prepare_requests(items, [None] * 6), 6, streamed=True)
+    with pytest.raises(OSError, match="full"):
+        job.decided.result(30)
+    if kept:
+        assert [answer.verdict.key for answer in job.answered.result(30)] == ["a", "b"]
+    else:
+        with pytest.raises(OSError, match="full"):
+            job.answered.result(30)
+    decider.close()
+    assert len(store) == kept and decider.waiting == 0
+
+
+def test_a_stream_ends_at_a_page_whose_idempotency_key_had_another_page(
+    store: nd.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SLICE", 2)
+    decider = make_decider(store)
+    items = [(key, "one two three", 5.0) for key in "abcdef"]
+    job = decider.put(lambda: store.prepare_requests(items, ["1", "2", "3", "1", "5", "6"]), 6, streamed=True)
+    assert job.decided.result(30) == 3 and [each.verdict.key for each in job.answered.result(30)] == ["a", "b", "c"]
+    decider.close()
+    assert len(store) == 3
+
+
 def test_an_error_is_for_its_pages_and_the_next_ones_are_decided(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     decider, decide = make_decider(store), store.decide_requests
     monkeypatch.setattr(store, "decide_requests", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))

@@ -17,6 +17,7 @@ from writing import Written, written
 import ndcore as nd
 from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.serve.bodies import PART
+from ndcore.serve.decider import SLICE
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import ADMIN, READ, WRITE, WRITTEN, routes_of
 from ndcore.storage.container import CorruptFile
@@ -228,20 +229,21 @@ def test_pages_of_one_template_take_as_long_at_the_end(tmp_path: Path) -> None:
 def test_what_fails_in_the_midst_of_a_stream_ends_it_after_all_that_is_kept(
     asked: Written, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    """Too many pages wait, or the disk is full, at the third part: the two parts before it are kept, and answered."""
+    """Too many pages wait, or the disk is full: the two parts, or the three slices, before are kept and answered."""
     calls, decider, store = [0], asked.source._decider, asked.store
     put, decide = decider.put, store.decide_requests
+    good, kept = (2, 2 * PART) if call == "put" else (3, 3 * SLICE)
 
     def refuse(*given: Any, **named: Any) -> Any:
         calls[0] += 1
-        if calls[0] == 3:
+        if calls[0] > good:
             raise Refused(429, "too many") if call == "put" else OSError(28, "No space left")
         return put(*given, **named) if call == "put" else decide(*given, **named)
 
     monkeypatch.setattr(*((decider, "put") if call == "put" else (store, "decide_requests")), refuse)
     answers = lines(asked.ask("decide-many", [{"key": f"k{i}", "text": f"t {i} u"} for i in range(4 * PART)]))
     assert answers.pop()["error"]["status"] == (429 if call == "put" else 507)
-    assert [answer["key"] for answer in answers] == [f"k{i}" for i in range(2 * PART)] and len(asked.store) == 2 * PART
+    assert [answer["key"] for answer in answers] == [f"k{i}" for i in range(kept)] and len(asked.store) == kept
 
 
 @pytest.mark.parametrize("date", [10**400, 1e308, "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+01:00", -1e300])

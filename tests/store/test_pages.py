@@ -9,6 +9,7 @@ from stores import TEXT
 import ndcore as nd
 from ndcore.store.evidence import Evidence
 from ndcore.store.pages import Pages, Preparer, shingle_set
+from ndcore.store.receipts import Receipt
 from ndcore.store.settings import StoreSettings
 from ndcore.text.inputs import Extracted, digest
 
@@ -42,6 +43,25 @@ def test_pages_that_are_there_already_are_collected():
     assert list(together) == pages and len(together) == len(TEXTS)
     for name in ("hashed", "row_hashes", "scopes", "valid", "features", "rows"):
         assert np.array_equal(getattr(together, name), getattr(many, name))
+
+
+@pytest.mark.parametrize("kept", ["text", "shingles"])
+def test_slices_have_the_pages_in_order(kept: str):
+    made = preparer(evidence=kept, min_shingles=2)
+    many = made.pages([(i, text, i) for i, text in enumerate(TEXTS)])
+    Evidence(made.settings, made.shingling).pack_many(many)
+    many.receipts = [Receipt(bytes([i]) * 16, b"", i) for i in range(len(TEXTS))]
+    many.carried[4] = True
+    assert list(many.slices(len(TEXTS))) == [many]
+    items, cut = list(many), list(many.slices(4))
+    assert [page for part in cut for page in part] == items
+    for name in ("hashed", "row_hashes", "scopes", "valid", "features", "rows", "carried"):
+        assert np.array_equal(np.concatenate([getattr(part, name) for part in cut]), getattr(many, name))
+    for name in ("keys", "names", "dates", "texts", "packed", "receipts", "sets"):
+        assert [*getattr(cut[0], name), *getattr(cut[1], name)] == [*getattr(many, name)]
+    assert all(part.codec is many.codec and part.shingling is many.shingling for part in cut)
+    again = made.pages([(i, text, i) for i, text in enumerate(TEXTS)])  # whose items are not made yet
+    assert [page.name for part in again.slices(4) for page in part] == [page.name for page in many]
 
 
 def test_features_are_those_of_sketches():

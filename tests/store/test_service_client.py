@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import random
 import signal
 import threading
@@ -33,6 +34,27 @@ OVERALL = [
     OverallVerdict("kept", None, None, None, "run", 1, True), OverallVerdict("near", b"\xff", "west", 0.5, "ü", -1, False),
     OverallVerdict("identical", 7, None, 1.0, "run", 2, True),
 ]
+
+
+class Words(str):
+    """A kind of str."""
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_bodies_are_json_with_msgspec_and_without(monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
+    if fast:
+        pytest.importorskip("msgspec")
+    else:
+        monkeypatch.setattr(module, "_make_fast_encoder", lambda: None)
+    texts = ("", 'a "b" \\ \n\x00\x7f\u2028 é 𝄞', "\ud800", Words("kind"), "x" * 5000)
+    rows: list[dict[str, Any]] = [
+        {"key": key, "text": text} for key in ("k", 2**63 - 1, -(2**63), {"bytes": "ff"}) for text in texts]  # fmt: skip
+    content, kind = module._content(rows)
+    assert kind == "application/x-ndjson" and content.endswith(b"\n") and content.count(b"\n") == len(rows)
+    assert list(map(json.loads, content.splitlines())) == rows
+    for row in rows:
+        content, kind = module._content(row)
+        assert (json.loads(content), kind) == (row, "application/json")
 
 
 class Direct(ServiceClient):

@@ -182,7 +182,8 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
     """Make the endpoint of a route whose body and answer are streams of JSON lines or of Arrow."""
     async def parts(request: Request, rows: ArrowRows | None) -> AsyncIterator[StreamPart]:
         read: AsyncIterator[list[Any]] = (
-            read_lines(request.stream(), limits.text, limits.seconds) if rows is None else rows.parts())
+            read_lines(request.stream(), limits.text, limits.seconds, sized="content-length" in request.headers)
+            if rows is None else rows.parts())
         number = 0
         async for pages in read:
             yield partial(parse, pages, number, "line" if rows is None else "row")

@@ -16,7 +16,8 @@ from ndcore.text.inputs import as_bytes
 FORM, JSON, PLAIN = "application/x-www-form-urlencoded", "application/json", "text/plain"
 LINES = ("application/x-ndjson", "application/jsonl")
 ARROW = "application/vnd.apache.arrow.stream"
-PART = 64  # pages of a stream that are decided together
+PART = 128  # most pages of a stream that are read and prepared together
+PART_BYTES = 1 << 20  # as many bytes of lines are a part, even if they are fewer lines
 ESCAPED = 3  # bytes of a body for each byte of a text: %XX, and most escapes of JSON
 OTHER = 1 << 20  # bytes allowed for all other values of a body
 MOST_FIELDS = 32
@@ -56,8 +57,10 @@ async def read_body(chunks: AsyncIterable[bytes], declared: str | None, most: in
     return b"".join(parts)
 
 
-async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) -> AsyncIterator[list[bytes]]:
-    """Read the lines of a stream, in parts of the lines that have arrived, at most `PART`.
+async def read_lines(
+    chunks: AsyncIterable[bytes], most: int, seconds: float, *, sized: bool = False
+) -> AsyncIterator[list[bytes]]:
+    """Read the lines of a stream, in parts of at most `PART`.
 
     Parameters
     ----------
@@ -66,6 +69,9 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
         The largest text, in bytes.
     seconds : float
         The time in which each line must arrive completely. The time spent answering the previous part does not count.
+    sized : bool
+        The client has announced the size of the body, so it sends all lines before it reads answers: parts are full ones.
+        Otherwise a part has the lines that have arrived.
 
     Raises
     ------
@@ -77,18 +83,30 @@ async def read_lines(chunks: AsyncIterable[bytes], most: int, seconds: float) ->
                              "smaller one, or start the server with a larger --max-text")
     incoming, begun = aiter(chunks), bytearray()
     end, late = clock() + seconds, f"a line of the stream did not come in {seconds:g} seconds; send whole lines"
+    good: list[bytes] = []
     while True:
-        chunk = await next_chunk(incoming, end, late)
+        try:
+            chunk = await next_chunk(incoming, end, late)
+        except Refused:
+            if good:
+                yield good
+            raise
         first, *others = (b"" if chunk is None else chunk).split(b"\n")
         begun += first
         if chunk is not None and not others and len(begun) <= limit:
             continue
         lines = [line for line in (bytes(begun), *others[:-1]) if line.strip()]
         begun = bytearray(others[-1] if others else b"")
-        good = list(itertools.takewhile(lambda line: len(line) <= limit, lines))
-        for start in range(0, len(good), PART):
-            yield good[start : start + PART]
-        if len(good) < len(lines):
+        short = list(itertools.takewhile(lambda line: len(line) <= limit, lines))
+        good += short
+        refused = len(short) < len(lines)
+        while len(good) >= PART:
+            yield good[:PART]
+            good = good[PART:]
+        if good and (not sized or chunk is None or refused or sum(map(len, good)) >= PART_BYTES):
+            yield good
+            good = []
+        if refused:
             raise too_large
         if chunk is None:
             return
@@ -195,7 +213,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_refuse_repeats)
 def check_texts(values: dict[str, Any], most: int) -> None:
     """Raise Refused if a text has more than `most` bytes."""
     for name, value in values.items():
-        if name.startswith("text") and isinstance(value, (str, bytes)):
+        if name.startswith("text") and isinstance(value, (str, bytes)) and len(value) > most // 4:  # of UTF-8
             size = len(as_bytes(value))
             if size > most:
                 raise Refused(413, f"{name} has {size:,} bytes; at most {most:,} are accepted: send a smaller one, or start "

@@ -1,7 +1,8 @@
 """Decide the pages of all requests, one job after another, on one thread; another thread syncs them to disk in groups.
 
-Single pages go before the pages of streams, so a single page waits for at most one part of a stream. While pages are synced
-to disk, the next ones are decided. Two parts of streams are synced together if more of them wait.
+Single pages go before the pages of streams, which are decided `SLICE` at a time, so a single page waits for one slice at
+most. While pages are synced to disk, the next ones are decided. Two parts of streams are synced together if more of them
+wait.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from ndcore.serve.bodies import PART
 from ndcore.serve.counts import ServerCounts
@@ -20,23 +21,52 @@ from ndcore.store.pages import Pages
 from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
-MOST_WAITING = 4096  # pages
+MOST_WAITING = 8192  # pages: parts of 64 streams
+SLICE = 64  # pages of a stream that are decided together: in about 4 ms; a smaller slice takes longer for each page
 
 
-class WaitingJob(NamedTuple):
-    """A job in the queue: pages that are decided together.
+@dataclass(slots=True, eq=False)
+class WaitingJob:
+    """A job in the queue: a single page, or a part of a stream.
 
-    prepare: returns the pages; pages: their number; came: the time of `time.perf_counter` when they were queued; decided: a
-    future of the number of answers, done when the pages are decided, so that the next part of the stream may be queued;
-    answered: a future of the answers, done when the pages are on disk.
+    Attributes
+    ----------
+    prepare : callable
+        Returns the pages.
+    pages : int
+        Their number.
+    streamed : bool
+    came : float
+        The time of `time.perf_counter` when they were queued.
+    decided : Future
+        The number of answers, done when the pages are decided, so that the next part of the stream may be queued. If
+        deciding fails, it raises the error.
+    answered : Future
+        The answers, done when the pages are on disk. If deciding fails, the slices before have their answers; if there are
+        none, it raises the error, too.
+    slices : deque of Pages, or None
+        The pages that are not decided yet; None before they are prepared.
+    answers : list of RequestAnswer
+        The answers so far.
     """
 
     prepare: Callable[[], Pages]
     pages: int
     streamed: bool
     came: float
-    decided: Future[int]
-    answered: Future[list[RequestAnswer]]
+    decided: Future[int] = field(default_factory=Future)
+    answered: Future[list[RequestAnswer]] = field(default_factory=Future)
+    slices: deque[Pages] | None = None
+    answers: list[RequestAnswer] = field(default_factory=list)
+
+    def decide_slice(self, decide: Callable[[Pages], list[RequestAnswer]]) -> bool:
+        """Decide the next slice, and tell whether the job is done; it ends early if a page has no answer."""
+        if self.slices is None:
+            self.slices = deque(self.prepare().slices(SLICE))
+        pages = self.slices.popleft()
+        answers = decide(pages)
+        self.answers += answers
+        return not self.slices or len(answers) < len(pages)
 
 
 class Decider:
@@ -62,7 +92,7 @@ class Decider:
         self._coming, self._leaving = threading.Condition(lock), threading.Condition(lock)
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
-        self._written: deque[tuple[WaitingJob, list[RequestAnswer]]] = deque()
+        self._written: deque[WaitingJob] = deque()
         self._closed = self._deciding = self._decided = False
         self.waiting = 0  # pages
         self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
@@ -86,7 +116,7 @@ class Decider:
         Refused
             Too many pages wait, or the server stops.
         """
-        job = WaitingJob(prepare, count, streamed, time.perf_counter(), Future(), Future())
+        job = WaitingJob(prepare, count, streamed, time.perf_counter())
         for future in (job.decided, job.answered):
             future.set_running_or_notify_cancel()  # not cancellable: the pages are decided even if the client disconnects
         with self._coming:
@@ -114,7 +144,7 @@ class Decider:
             thread.join()
 
     def _decide(self) -> None:
-        """Decide the pages of one job after another."""
+        """Decide the pages of one job after another; single pages go between two slices of a stream."""
         while True:
             with self._coming:
                 self._coming.wait_for(lambda: self._single or self._streamed or self._closed)
@@ -122,22 +152,28 @@ class Decider:
                     self._decided = True
                     self._leaving.notify()
                     return
-                job = (self._single or self._streamed).popleft()
+                queue = self._single or self._streamed
+                job = queue[0]
                 self._deciding = True
-            answers: list[RequestAnswer] | None = None
+            failure: BaseException | None = None
             try:
-                answers = self._decide_pages(job.prepare())
+                done = job.decide_slice(self._decide_pages)
             except BaseException as error:  # raised where the job is awaited
-                job.decided.set_exception(error)
-                job.answered.set_exception(error)
+                failure, done = error, True
             with self._leaving:
-                self.waiting -= job.pages
                 self._deciding = False
-                if answers is not None:
-                    self._written.append((job, answers))
+                if done:
+                    queue.popleft()
+                    self.waiting -= job.pages
+                    if job.answers or failure is None:
+                        self._written.append(job)
                 self._leaving.notify()
-            if answers is not None:
-                job.decided.set_result(len(answers))
+            if failure is not None:
+                job.decided.set_exception(failure)
+                if not job.answers:
+                    job.answered.set_exception(failure)
+            elif done:
+                job.decided.set_result(len(job.answers))
 
     def _is_due(self) -> bool:
         """Tell whether the decided pages shall be synced now.
@@ -145,7 +181,7 @@ class Decider:
         A part of a stream waits for the next job, if there is one: fewer syncs leave the disk free for single pages.
         """
         follows = self._deciding or self._single or self._streamed
-        alone = len(self._written) == 1 and self._written[0][0].streamed
+        alone = len(self._written) == 1 and self._written[0].streamed
         return self._decided or (bool(self._written) and not (alone and follows))
 
     def _sync(self) -> None:
@@ -159,10 +195,10 @@ class Decider:
             try:
                 self._store.flush()
             except BaseException as error:
-                for job, _ in jobs:
+                for job in jobs:
                     job.answered.set_exception(error)
                 continue
             now = time.perf_counter()
-            for job, answers in jobs:
-                self.counts.count_decisions(answers, now - job.came, streamed=job.streamed)
-                job.answered.set_result(answers)
+            for job in jobs:
+                self.counts.count_decisions(job.answers, now - job.came, streamed=job.streamed)
+                job.answered.set_result(job.answers)

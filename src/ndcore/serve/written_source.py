@@ -80,9 +80,8 @@ class WrittenSource(StoreSource):
     async def decide_many(self, parts: AsyncIterator[StreamPart]) -> AsyncIterator[list[PageDecision]]:
         """Decide the parts of a stream in order, and keep their pages.
 
-        If a part fails, none of its pages and no later page is kept. The exception is an idempotency key that was used for
-        another page: the pages before it are kept. While a part is decided, the next one is prepared and the previous one
-        is synced to disk.
+        If pages cannot be decided, neither they nor later pages are kept; the pages before them are kept and answered.
+        While a part is decided, the next one is prepared and the previous one is synced to disk.
         """
         unanswered: WaitingJob | None = None  # the previous part
         try:
@@ -95,16 +94,16 @@ class WrittenSource(StoreSource):
                     if unanswered is not None:
                         waiting, unanswered = unanswered, None
                         yield await _answers(waiting)
+                    unanswered = job
                     with meaning_of_errors():
                         decided = await asyncio.wrap_future(job.decided)
-                    unanswered = job
                     self._check_further(prepared, decided)
                     prepared = await ahead
                 finally:
                     ahead.cancel()
         except Exception:
-            if unanswered is not None:
-                yield await _answers(unanswered)
+            if unanswered is not None and (answers := await _answers(unanswered)):
+                yield answers
             raise
         if unanswered is not None:
             yield await _answers(unanswered)

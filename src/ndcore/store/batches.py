@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 
 from ndcore._candidates import Bitmaps
-from ndcore._types import Ints, UInts
+from ndcore._types import Bools, Ints, UInts
 from ndcore.store.evidence import FEW, Measured
 from ndcore.store.labels import Plan
 from ndcore.store.pages import Page, Pages
@@ -68,7 +68,7 @@ class BatchPlan(Plan):
         state, pages = self.state, self.pages
         self._leads = state.leads(pages.row_hashes, pages.scopes, pages.valid, pages.__getitem__)
         self.key_known, self._class_known = (
-            np.diff(index.search_many(values[:, None], 1, wanted)[0]) > 0
+            _has_results(index.search_many(values[:, None], 1, wanted)[0])
             for index, values, wanted in ((state.indexes.keys, pages.hashed, state.live.bits),
                                           (state.indexes.digests, self._leads, None)))
         self.again = find_repeated_values(pages.hashed)  # whether an earlier page has the same key
@@ -77,7 +77,7 @@ class BatchPlan(Plan):
         alone = self.again | pages.carried
         self._search_kept()
         self._search_batch()
-        compared = np.diff(self._ends) > 0
+        compared = _has_results(self._ends)
         compared[list(self._earlier)] = True
         compared &= pages.valid & ~known & ~alone
         self._prepare(np.flatnonzero(compared).tolist())
@@ -208,9 +208,9 @@ class BatchPlan(Plan):
         """The number of the next document."""
         return self.state.n + len(self._run)
 
-    def add(self, i: int, label: int, flags: int, payload: bytes) -> None:
-        """Add the page at a position to the run, as document number `end`. flags, payload: of its record."""
-        state, run, number, page = self.state, self._run, self.end, self.pages
+    def add(self, i: int, number: int, label: int, flags: int, payload: bytes) -> None:
+        """Add the page at a position to the run, as document `number`, which is `end`. flags, payload: of its record."""
+        state, run, page = self.state, self._run, self.pages
         if label == number and page.is_crowded(i):
             state.evidence.bitmaps.add(number, page[i].shingles)
         run.classes.setdefault(int(self._leads[i]), []).append(number)
@@ -246,6 +246,12 @@ class BatchPlan(Plan):
                              lambda i: pages[run.pages[i]]), None)
 
 
+def _has_results(offsets: Ints) -> Bools:
+    """Tell which rows of a search have results. offsets: of `search_many`."""
+    some: Bools = offsets[1:] > offsets[:-1]  # a fifth of the time of np.diff
+    return some
+
+
 def _find_sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
     """Find the pairs a < b of some rows, ascending, that share at least `need` features, in the order of b, then a.
 
@@ -256,5 +262,6 @@ def _find_sharing(features: UInts, rows: Ints, need: int) -> tuple[Ints, Ints]:
     shared = np.zeros((len(rows), len(rows)), np.uint16)
     for column in features[rows].T:
         shared += column[:, None] == column
-    b, a = np.nonzero(np.tril(shared >= need, -1))
-    return rows[a], rows[b]
+    b, a = np.nonzero(shared >= need)
+    earlier = a < b
+    return rows[a[earlier]], rows[b[earlier]]

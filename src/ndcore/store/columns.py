@@ -83,6 +83,7 @@ class DocumentColumns:
         self.n = 0
         self.blocks: list[Block] = []
         self.changed: set[int] = set()
+        self._rows: dict[int, int] = {}  # the number of rows in `rings` that are taken, by block, where it is known
 
     def fork(self) -> DocumentColumns:
         """Make a copy-on-write copy of these columns, which must not change while the copy is used."""
@@ -145,11 +146,13 @@ class DocumentColumns:
         if self.blocks[at]["place"][inside]:
             return
         places, rings = self._own(at, "place"), self.blocks[at]["rings"]
-        used = int(places.max())
-        if used == len(rings):
-            self.blocks[at]["rings"] = np.concatenate([rings, np.zeros((max(16, used // 2), len(RING)), np.uint32)])
-        self._own(at, "rings")[used] = number
-        places[inside] = used + 1
+        taken = self._rows.get(at)
+        if taken is None:
+            taken = int(places.max())
+        if taken == len(rings):
+            self.blocks[at]["rings"] = np.concatenate([rings, np.zeros((max(16, taken // 2), len(RING)), np.uint32)])
+        self._own(at, "rings")[taken] = number
+        places[inside] = self._rows[at] = taken + 1
 
     def _row(self, number: int) -> AnyArray:
         """Return the row of a document that has one, as a writable view, valid until another row is made."""

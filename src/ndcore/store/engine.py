@@ -11,7 +11,6 @@ page and searching for it ahead would more than double the time of its decision 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from ndcore._types import Text, UInts
@@ -232,14 +231,14 @@ class Batch:
         version = pages.version(i)
         payload = encode_new(number, label, flags, place.verdict, version, digests, pages.names[i], b"",
                              state.evidence.pack(pages[i]) if packed is None else packed)
-        plan.add(i, label, flags, payload)
+        plan.add(i, number, label, flags, payload)
         self._records.append((number, payload))
         return _verdict(plan, pages.keys[i], version, place)
 
     def _receipt(self, i: int, verdict: Verdict) -> Receipt | None:
         """Return the receipt of a page with its answer; None if its request has no idempotency key."""
         receipt = self._pages.receipts[i] if self._pages.receipts else None
-        return None if receipt is None else replace(receipt, answer=encode_verdict(verdict))
+        return None if receipt is None else receipt.answered(encode_verdict(verdict))
 
     def _write(self) -> None:
         """Write the waiting records to the log."""

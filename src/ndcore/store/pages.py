@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -185,6 +185,21 @@ class Pages:
         made.carried = np.array([bool(page.past) or page.revised for page in pages])
         made._made = list(pages)
         return made
+
+    def slices(self, size: int) -> Iterator[Pages]:
+        """Yield the pages in order, `size` at a time."""
+        if len(self) <= size:
+            yield self
+            return
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
+            made = replace(
+                self, keys=self.keys[part], names=self.names[part], hashed=self.hashed[part], dates=self.dates[part],
+                texts=self.texts[part], valid=self.valid[part], features=self.features[part], scopes=self.scopes[part],
+                rows=self.rows[part], row_hashes=self.row_hashes[part], sets=None if self.sets is None else self.sets[part],
+                receipts=self.receipts[part])
+            made.packed, made.carried, made._made = self.packed[part], self.carried[part], self._made[part]
+            yield made
 
     def __len__(self) -> int:
         return len(self.keys)

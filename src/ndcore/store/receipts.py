@@ -42,6 +42,10 @@ class Receipt:
     date: int
     answer: bytes = field(default=b"", repr=False)
 
+    def answered(self, answer: bytes) -> Receipt:
+        """Return the receipt with its answer."""
+        return Receipt(self.key, self.body, self.date, answer)
+
     @property
     def verdict(self) -> Verdict:
         """The verdict. Raises CorruptFile if the bytes are not one."""
@@ -95,12 +99,26 @@ def unwrap(payload: bytes) -> tuple[Receipt, bytes]:
 
 def encode_verdict(verdict: Verdict) -> bytes:
     """Encode a verdict as bytes."""
-    scores = (math.nan if score is None else score
-              for score in (verdict.resemblance, verdict.contained, verdict.containing))
-    judged, change = VERDICTS.index(verdict.verdict), CHANGES.index(verdict.version)
-    head = _VERDICT.pack(judged, change, verdict.exact, verdict.date, *scores)
-    names = (b"" if key is None else encode_key(key) for key in (verdict.key, verdict.of, verdict.equal))
-    return head + b"".join(_SIZE.pack(len(name)) + name for name in names)
+    head = _VERDICT.pack(
+        VERDICTS.index(verdict.verdict), CHANGES.index(verdict.version), verdict.exact, verdict.date,
+        as_float(verdict.resemblance), as_float(verdict.contained), as_float(verdict.containing))
+    return b"".join((head, *_encode_optional(verdict.key), *_encode_optional(verdict.of), *_encode_optional(verdict.equal)))
+
+
+def as_float(score: float | None) -> float:
+    """Convert a score to the float in files, where nan stands for None."""
+    return math.nan if score is None else score
+
+
+def as_score(value: float) -> float | None:
+    """Convert the float in files to a score."""
+    return None if math.isnan(value) else value
+
+
+def _encode_optional(key: Key | None) -> tuple[bytes, bytes]:
+    """Encode a key or None, as its size and its bytes."""
+    name = b"" if key is None else encode_key(key)
+    return _SIZE.pack(len(name)), name
 
 
 def decode_verdict(answer: bytes) -> Verdict:
@@ -115,7 +133,7 @@ def decode_verdict(answer: bytes) -> Verdict:
                 raise ValueError("it is cut short")
             keys.append(decode_key(name) if size else None)
             at += 4 + size
-        resemblance, contained, containing = (None if math.isnan(score) else score for score in scores)
+        resemblance, contained, containing = map(as_score, scores)
         key, of, equal = keys
         return Verdict(key, VERDICTS[judged], of, equal, resemblance, contained, containing, CHANGES[change], date,
                        bool(exact))

@@ -33,7 +33,7 @@ import numpy as np
 from ndcore._types import AnyArray
 from ndcore.storage.container import CorruptFile
 from ndcore.store.overall import OverallVerdict, decode_overall, encode_overall
-from ndcore.store.receipts import RECEIPT, Receipt, unwrap, wrap
+from ndcore.store.receipts import RECEIPT, Receipt, as_float, as_score, unwrap, wrap
 from ndcore.store.verdict import CHANGES, VERDICTS, Judged, Version
 
 LIVE, VALID, LEADER, VARIANT = 1, 2, 4, 8  # flags of a document: see `State`
@@ -202,7 +202,7 @@ def _encode_document(record: Document) -> bytes:
     if record.changes:
         parts += _prefix_length(_changes_as_bytes(record.changes))
     if record.history:
-        rows = [(v.date, CHANGES.index(v.change), _as_float(v.resemblance)) for v in record.history]
+        rows = [(v.date, CHANGES.index(v.change), as_float(v.resemblance)) for v in record.history]
         parts += _prefix_length(np.array(rows, _VERSION).tobytes())
     digests = record.whole + record.tokens if record.valid else record.whole
     return encode_new(record.number, record.label, flags, record.verdict, record.version, digests, record.name,
@@ -230,18 +230,8 @@ def _pack_head(first: int, version: Version, flags: int, number: int) -> bytes:
     return _HEAD.pack(first | CHANGES.index(version.change) << 5, flags, version.date, number)
 
 
-def _as_float(score: float | None) -> float:
-    """Convert a resemblance to the float in files, where nan stands for None."""
-    return math.nan if score is None else score
-
-
-def _score_of(value: float) -> float | None:
-    """Convert the float in files to a resemblance."""
-    return None if math.isnan(value) else value
-
-
 def _previous_as_bytes(record: Document | Sighting) -> bytes:
-    return _PREVIOUS.pack(record.previous, _as_float(record.version.resemblance))
+    return _PREVIOUS.pack(record.previous, as_float(record.version.resemblance))
 
 
 def _prefix_length(content: bytes) -> list[bytes]:
@@ -288,7 +278,7 @@ def _decode_document(payload: bytes) -> Document:
     previous, resemblance = _PREVIOUS.unpack(reading.take(_PREVIOUS.size)) if change else (0, math.nan)
     changes = _changes_of(reading.take_prefixed()) if flags & CHANGING else NONE
     history = _history_of(reading.take_prefixed()) if flags & HISTORIC else ()
-    version = Version(date, change, _score_of(resemblance))
+    version = Version(date, change, as_score(resemblance))
     return Document(
         number, label, flags & (DIGESTED | VALID | LEADER | VARIANT | STR), VERDICTS[first >> 2 & 7], version, whole, tokens,
         name, previous, changes, history, payload[reading.at :],
@@ -304,7 +294,7 @@ def _decode_sighting(payload: bytes) -> Sighting:
     change = CHANGES[first >> 5]
     if change is None or first >> 2 & 7:
         raise ValueError("a sighting without a change")
-    version = Version(date, change, _score_of(resemblance))
+    version = Version(date, change, as_score(resemblance))
     return Sighting(number, origin, flags, version, whole, previous, payload[reading.at :])
 
 
@@ -321,7 +311,7 @@ def _changes_of(content: bytes) -> Changes:
 
 
 def _history_of(content: bytes) -> tuple[Version, ...]:
-    return tuple(Version(date, CHANGES[change], _score_of(value))
+    return tuple(Version(date, CHANGES[change], as_score(value))
                  for date, change, value in _rows(content, _VERSION).tolist())
 
 
