@@ -622,8 +622,8 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
     overwrite: bool = option(OUTPUT, "replace FILE, even if ndcore did not write it")
     json: bool = option(OUTPUT, "print the account of the run as one JSON object")
     date_field: str | None = option(INPUT,
-        "field or column that holds the date of a page (default: in archives the date of capture; with -, the field "
-        "date)", metavar="FIELD")
+        "field or column that holds the date of a page; every record must have it (default date, if there is one; in "
+        "archives the date of capture)", metavar="FIELD")
     date: datetime.datetime | None = option(INPUT,
         "date of pages that have none, for instance of a whole sweep: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, "
         "YYYYMMDDhhmmss (default now)", metavar="DATE", parse=values.moment)

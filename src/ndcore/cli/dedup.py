@@ -19,6 +19,7 @@ from ndcore.cli.inputs import (
     RECORD_FORMATS,
     all_sketches,
     find_inputs,
+    load_weights,
     refuse_bare,
     with_settings,
 )
@@ -38,7 +39,6 @@ from ndcore.pairs.lost import SOUGHT
 from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
-from ndcore.sketch.weights import Idf
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 
@@ -125,7 +125,7 @@ def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
 
 def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
     """Estimate the costs of the run; the documents of --against are read too."""
-    weights = None if options.weights is None else Idf.load(options.weights)
+    weights = None if options.weights is None else load_weights(options.weights)
     shingling, numbers = choose_run_settings(options, [], weights)
     rules = Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost,
                   weights=weights)

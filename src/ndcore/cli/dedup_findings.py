@@ -25,6 +25,7 @@ from ndcore.cli.inputs import (
     choose_settings,
     count_repeated,
     ids_of,
+    load_weights,
     open_documents,
     ranking_of,
     refuse_nothing_read,
@@ -146,7 +147,7 @@ class DedupRun:
         """
         options, threshold = self.options, self.options.thresholds[0]
         saved = [side.corpus for side in self.sides if side.sketched]
-        weights = None if options.weights is None else Idf.load(options.weights)
+        weights = None if options.weights is None else load_weights(options.weights)
         self.shingling, numbers = choose_run_settings(options, saved, weights)
         if options.filter != "complete" and options.drop != "contained" and weights is None:
             check_threshold(threshold, numbers.get("num_perm", 84))

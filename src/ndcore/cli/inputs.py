@@ -23,7 +23,7 @@ from ndcore.cli.options import (
     TokenOptions,
 )
 from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
-from ndcore.dedup.settings import settings_beside
+from ndcore.dedup.settings import ENOUGH_ANSWERS, count_answers, settings_beside
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
@@ -50,6 +50,9 @@ from ndcore.human import counted, printable
 from ndcore.recipe import Recipe
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.weights import KIND as WEIGHTS
+from ndcore.sketch.weights import Idf
+from ndcore.storage.container import kind_of
 from ndcore.text.inputs import is_by_tags
 from ndcore.text.shingling import Shingling
 
@@ -258,11 +261,23 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
     given = {fields.get(name, name): names[-1] for name, names in options.list_given()}
     with blame_command():
         taken = settings_beside(options.settings, given, caller)
+        answers = count_answers(options.settings)
+    if answers is not None and answers < ENOUGH_ANSWERS:
+        print(f"ndcore: note: the settings of {printable(options.settings)} come from {counted(answers, 'answer')}; "
+              f"{ENOUGH_ANSWERS} choose well: go on with ndcore judge", file=sys.stderr)
     if hasattr(options, "thresholds"):
         taken["thresholds"] = (taken.pop("threshold"),)
     elif taken.get("filter") == "auto":
         del taken["filter"]  # the command has no choice of filters
     return replace(options, **taken)
+
+
+def load_weights(path: str) -> Idf:
+    """Load the weights of shingles. Raises UsageError for any other file, with the command that makes one."""
+    if kind_of(path) != WEIGHTS:
+        fault = "is not a file of weights" if Path(path).exists() else "does not exist"
+        raise UsageError(f"{path} {fault}; ndcore sketch IN -o FILE.nds --kind simhash --learn FILE.ndw makes one")
+    return Idf.load(path)
 
 
 def make_shingling(**parameters: Any) -> Shingling:

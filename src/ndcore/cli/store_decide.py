@@ -349,7 +349,8 @@ def run_decide(options: DecideOptions) -> int:
             raise summary.nothing_to_read(options.inputs[0], inputs.ignored)
         pages = stack.enter_context(SinglePass(
             inputs, text_field=text_field(options), id_field=options.id_field or "id",
-            require_id=options.id_field is not None, date_field=options.date_field, date=options.date,
+            require_id=options.id_field is not None, date_field=options.date_field or "date", date=options.date,
+            require_date=options.date_field is not None,
             on_error=options.on_error, html=options.html_part, threads=options.threads,
             told=None if options.quiet else summary.print_readings,
         ))
