@@ -33,10 +33,7 @@ STYLES = {"": "cyan", "moved": "magenta", "again": "magenta", "=": "dim cyan", "
 def print_comparison(comparison: DocumentComparison, stream: TextIO, every: bool) -> None:
     """Write a comparison to a terminal in colours, or to another stream as plain text; `every`: all passages in full.
 
-    Raises
-    ------
-    ImportError
-        rich, of the extra "cli", is not installed.
+    Raises ImportError without rich.
     """
     with _draw(stream, "; --json and --report do without") as console:
         _print_figures(comparison, console)
@@ -169,13 +166,9 @@ def _make_printable(text: str | bytes, unit: Any) -> str:
 
 
 def run_compare(options: CompareOptions) -> int:
-    """Run ``ndcore compare``."""
     refuse_stdin_twice([options.a, options.b])
     page = report_file(options.report, options.overwrite, [name.partition("#")[0] for name in (options.a, options.b)])
-    shingling = make_shingling(
-        unit=options.unit, width=options.width, labelled=options.labelled, normalize=options.normalize,
-        stop_words=options.stop_words,
-    )
+    shingling = make_shingling(options, labelled=options.labelled)
     advice = "" if options.unit == "byte" else ", or compare with --unit byte"
     with contextlib.nullcontext() if page is None else page:  # which no other job may write
         a, b = (load_document(name, options, options.unit, advice) for name in (options.a, options.b))

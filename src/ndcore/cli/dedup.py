@@ -15,14 +15,7 @@ from ndcore.cli.commands import DedupOptions
 from ndcore.cli.dedup_findings import DedupFindings, DedupRun, check_threshold, choose_run_settings
 from ndcore.cli.dedup_output import dedup_account, dedup_page, documents_of, pairs_of
 from ndcore.cli.dry_run import Costs, dry_run
-from ndcore.cli.inputs import (
-    RECORD_FORMATS,
-    all_sketches,
-    find_inputs,
-    load_weights,
-    refuse_bare,
-    with_settings,
-)
+from ndcore.cli.inputs import RECORD_FORMATS, all_sketches, find_inputs, load_weights, refuse_bare, with_settings
 from ndcore.cli.outputs import report_file, standard_output
 from ndcore.dedup.classes import CLASSES, exact_copies
 from ndcore.dedup.filter_choice import ROOM_RATIO
@@ -32,6 +25,7 @@ from ndcore.files.formats import RECORDS
 from ndcore.files.jsonl_output import check_rows
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT, OutputDirectory, check_apart, write_summary
+from ndcore.files.rewritten_inputs import write_rejected
 from ndcore.files.sources import Inputs, get_sizes
 from ndcore.files.table_files import TableFile
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
@@ -45,31 +39,8 @@ from ndcore.storage.staging import commit_together
 # ---- checks before anything is read
 
 
-def _refuse_several(options: DedupOptions) -> None:
-    """Raise UsageError for outputs that need a single threshold if several are given."""
-    for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
-        if given and len(options.thresholds) > 1:
-            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
-
-
-def _check_tables(options: DedupOptions) -> dict[str, TableFile]:
-    """Check the files of --table and --pairs, and return those that were named."""
-    paths = {name: path for name, path in (("table", options.table), ("pairs", options.pairs)) if path is not None}
-    check_apart([options.output, options.report, *paths.values()])
-    inputs = [*options.inputs, *options.against]
-    return {name: TableFile(path, options.overwrite, inputs) for name, path in paths.items()}
-
-
 def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
-    """Refuse, before anything is read, options and inputs that exclude each other.
-
-    Raises
-    ------
-    UsageError
-        Options exclude each other, or the inputs lack what an option asks for.
-    DocumentError
-        The inputs hold no documents.
-    """
+    """Refuse, before anything is read, options and inputs that exclude each other, and inputs without documents."""
     sources, sketched = inputs.sources, all_sketches(inputs.sources, "IN")
     sketched_known = all_sketches(known.sources, "--against")
     if not sources:
@@ -198,16 +169,20 @@ def _write_each(findings: DedupFindings, output: OutputDirectory) -> dict[str, A
 
 
 def run_dedup(options: DedupOptions) -> int:
-    """Run ``ndcore dedup``, and return the exit code."""
     options = with_settings(options, "near_duplicates")
-    _refuse_several(options)
+    for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
+        if given and len(options.thresholds) > 1:
+            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
     inputs, known = find_inputs(options, (options.inputs, {SKETCHES}), (options.against, {SKETCHES, COLLECTION}))
     if output is not None:
         output.refuse_overlap([*inputs.sources, *known.sources])
-    page = report_file(options.report, options.overwrite, [*options.inputs, *options.against], options.output)
-    tables = _check_tables(options)
+    named = [*options.inputs, *options.against]
+    page = report_file(options.report, options.overwrite, named, options.output)
+    paths = {name: path for name, path in options.take("table", "pairs").items() if path is not None}
+    check_apart([options.output, options.report, *paths.values()])
+    tables = {name: TableFile(path, options.overwrite, named) for name, path in paths.items()}
     _refuse(options, inputs, known)
     if options.dry_run:
         return _estimate(options, inputs, known)
@@ -225,7 +200,8 @@ def run_dedup(options: DedupOptions) -> int:
             data = findings.print(stdout)
         else:
             assert output is not None
-            run.save_rejected(output)
+            if run.texts.documents is not None:
+                run.saved = write_rejected(output, run.texts.documents)  # once for all thresholds
             data = findings.write(output) if len(options.thresholds) == 1 else _write_each(findings, output)
         account = dedup_account(findings, data, [table.path for table in tables.values()])
         if page is not None:

@@ -18,6 +18,7 @@ from ndcore._types import UInts
 from ndcore.cli.account import Account, present
 from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.commands import (
+    FingerprintOptions,
     HammingBuildOptions,
     HammingInfoOptions,
     HammingJoinOptions,
@@ -26,7 +27,6 @@ from ndcore.cli.commands import (
     HammingQueryOptions,
 )
 from ndcore.cli.inputs import refuse_stdin_twice
-from ndcore.cli.options import FingerprintOptions, HammingOptions
 from ndcore.files.errors import UsageError
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.outputs import check_output
@@ -61,19 +61,11 @@ SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text"
 
 
 class FingerprintColumns(NamedTuple):
-    """The format of a file of fingerprints, and the columns of fingerprints and ids.
+    """The format of a file of fingerprints, and the columns of fingerprints and ids: names in Parquet, numbers in text."""
 
-    Attributes
-    ----------
-    format : one of FINGERPRINT_FORMATS, or None
-        None: the suffix of the file decides; raw if it is not in SUFFIXES. In text, numbers with 0x are hexadecimal.
-    fingerprint, id : str or None
-        A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
-    """
-
-    format: str | None = None
-    fingerprint: str | None = None
-    id: str | None = None
+    format: str | None = None  # one of FINGERPRINT_FORMATS; None: by the suffix of the file, raw if it is not in SUFFIXES
+    fingerprint: str | None = None  # None: the only or first column
+    id: str | None = None  # None: no ids
 
 
 class Loaded(NamedTuple):
@@ -87,29 +79,27 @@ class Loaded(NamedTuple):
 def load(path: str, column: FingerprintColumns, bits: int | None = None) -> Loaded:
     """Read or map the fingerprints of a file. Text and raw files need `bits` where they are 128 or 256.
 
-    Raises
-    ------
-    UsageError
-        The file lacks a requested column, cannot be mapped, or holds fingerprints of other bits.
-    ValueError, DocumentError
-        The content is not fingerprints; the message names the place.
+    Raises UsageError if the file lacks a requested column, cannot be mapped, or has fingerprints of other bits; ValueError
+    or DocumentError if the content is not fingerprints.
     """
     read = _read(path, column, bits)
-    _check_words(path, read.fingerprints, bits)
-    return read
+    return read._replace(fingerprints=_check_words(path, read.fingerprints, bits))
 
 
-def _check_words(path: str, fingerprints: UInts, bits: int | None) -> None:
-    """Raise UsageError where the fingerprints of a file have more or fewer words than `bits` have. None: any."""
+def _check_words(path: str, fingerprints: UInts, bits: int | None) -> UInts:
+    """Return the fingerprints of a file. Raises UsageError if they have more or fewer words than `bits` have. None: any."""
     if bits is not None and fingerprints.shape[1:] != word_shape(bits):
         raise UsageError(f"{path} holds fingerprints of {64 * math.prod(fingerprints.shape[1:])} bits; asked are {bits}")
+    return fingerprints
 
 
 def _read(path: str, column: FingerprintColumns, bits: int | None) -> Loaded:
-    """Read or map the fingerprints of a file, of whatever bits. Raises as `load` does."""
+    """Read or map the fingerprints of a file, of whatever bits."""
     kind = _choose_kind(path, column)
     if kind == "parquet":
-        return _load_parquet(path, column)
+        values, ids = zip(*_read_parquet(path, column), strict=True)
+        listed = list(itertools.chain.from_iterable(ids))
+        return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, listed))
     if kind not in ("npy", "raw", "sketches"):
         return _load_text(path, column, kind, bits)
     if column.fingerprint or column.id:
@@ -120,7 +110,14 @@ def _read(path: str, column: FingerprintColumns, bits: int | None) -> Loaded:
                          "decimal")
     if kind == "sketches":
         return _load_simhashes(path)
-    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column, bits or BITS))
+    if kind == "npy":
+        return Loaded(mapped_array(path))
+    if column.format == "raw":
+        return Loaded(mapped_raw(path, bits or BITS))
+    try:
+        return Loaded(mapped_fingerprints(path, bits or BITS))
+    except ValueError as error:
+        raise ValueError(f"{error}; say what it is with --format") from error
 
 
 def _choose_kind(path: str, column: FingerprintColumns) -> str:
@@ -132,16 +129,6 @@ def _choose_kind(path: str, column: FingerprintColumns) -> str:
     return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
 
 
-def _map_raw(path: str, column: FingerprintColumns, bits: int) -> UInts:
-    """Map a file whose format is raw or unknown."""
-    if column.format == "raw":
-        return mapped_raw(path, bits)
-    try:
-        return mapped_fingerprints(path, bits)
-    except ValueError as error:
-        raise ValueError(f"{error}; say what it is with --format") from error
-
-
 def read_pieces(path: str, column: FingerprintColumns, bits: int | None = None) -> Iterator[UInts]:
     """Yield the fingerprints of a file of any size: arrays are mapped, text is read whole, Parquet about ROWS at a time."""
     if _choose_kind(path, column) != "parquet":
@@ -149,8 +136,7 @@ def read_pieces(path: str, column: FingerprintColumns, bits: int | None = None) 
         return
     gathered: list[UInts] = []
     for values, _ in _read_parquet(path, column._replace(id=None)):
-        _check_words(path, values, bits)
-        gathered.append(values)
+        gathered.append(_check_words(path, values, bits))
         if sum(map(len, gathered)) >= ROWS:
             yield np.concatenate(gathered)
             gathered.clear()
@@ -189,16 +175,6 @@ def _load_simhashes(path: str) -> Loaded:
     which = np.flatnonzero(sketches.valid)
     ids = which.tolist() if sketches.ids is None else [sketches.ids[i] for i in which.tolist()]
     return Loaded(sketches.values[which], ids, sketches.recipe)
-
-
-def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
-    """Load the columns of a Parquet file."""
-    values: list[UInts] = []
-    ids: list[Any] = []
-    for part, part_ids in _read_parquet(path, column):
-        values.append(part)
-        ids += part_ids
-    return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, ids))
 
 
 def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
@@ -253,7 +229,8 @@ def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | Non
     at, id_at = _parse_position("--field", column.fingerprint or "1"), _parse_position("--id-field", column.id)
     values: list[int] = []
     ids: list[str] = []
-    with _open_text(path) as file:
+    opened: Any = sys.stdin.fileno() if path == STDIN else path
+    with open(opened, encoding="utf-8-sig", closefd=path != STDIN) as file:
         for number, fields in _read_rows(path, file):
             try:
                 values.append(parse_fingerprint(fields[at], kind, bits))
@@ -266,13 +243,6 @@ def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | Non
                 raise ValueError(f"{path}:{number}: {error}") from error
     fingerprints = checked_fingerprints(values, max(BITS, bits or BITS))
     return Loaded(fingerprints, None if id_at is None else _check_ids(path, column.id or "", ids))
-
-
-def _open_text(path: str) -> TextIO:
-    """Open a file as UTF-8, skipping a byte order mark."""
-    if path == STDIN:
-        return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
-    return Path(path).open(encoding="utf-8-sig")
 
 
 def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
@@ -309,16 +279,13 @@ def check_search(max_distance: int, bits: int | None) -> None:
         checked_search(bits or max(WIDE), max_distance, "auto")
 
 
-def choose_bits(options: HammingOptions, fingerprints: UInts) -> int:
-    """Return the bits of fingerprints. Raises UsageError if the distance is not supported for them."""
-    bits = bits_of(fingerprints, options.bits)
-    check_search(options.max_distance, bits)
-    return bits
-
-
-def columns_of(options: FingerprintOptions) -> FingerprintColumns:
-    """Make the `FingerprintColumns` of the options."""
-    return FingerprintColumns(options.format, options.field, options.id_field)
+def load_given(path: str, options: FingerprintOptions, max_distance: int, bits: int | None) -> tuple[Loaded, int]:
+    """Load fingerprints, and find their bits. Raises UsageError if the distance is not supported for them."""
+    check_search(max_distance, bits)
+    loaded = load(path, FingerprintColumns(options.format, options.field, options.id_field), bits)
+    bits = bits_of(loaded.fingerprints, bits)
+    check_search(max_distance, bits)
+    return loaded, bits
 
 
 def open_index(path: str) -> HammingIndex:
@@ -334,13 +301,13 @@ def open_index(path: str) -> HammingIndex:
 
 
 def run_query(options: HammingQueryOptions) -> int:
-    """Run ``ndcore hamming query``."""
     index = open_index(options.index)
     if bool(options.fingerprints) == (options.queries is not None):
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
     names: Iterable[Any] | None = options.fingerprints
     if options.queries is not None:
-        values, names, recipe = load(options.queries, columns_of(options), index.bits)
+        columns = FingerprintColumns(options.format, options.field, options.id_field)
+        values, names, recipe = load(options.queries, columns, index.bits)
         _check_recipes(recipe, index.recipe)
     else:
         how = options.format or "text"
@@ -361,7 +328,6 @@ def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
 
 
 def run_pairs(options: HammingPairsOptions) -> int:
-    """Run ``ndcore hamming pairs``."""
     if is_saved(options.input):
         for name in ("max_distance", "bits", "format", "field", "id_field"):
             if getattr(options, name) is not None:
@@ -370,11 +336,9 @@ def run_pairs(options: HammingPairsOptions) -> int:
         pairs = open_index(options.input).pairs(options.threads)
     else:
         distance = DISTANCE if options.max_distance is None else options.max_distance
-        check_search(distance, options.bits)
-        values, ids, _ = load(options.input, columns_of(options), options.bits)
-        bits = bits_of(values, options.bits)
-        check_search(distance, bits)
-        pairs = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
+        read, bits = load_given(options.input, options, distance, options.bits)
+        pairs = hamming_pairs(read.fingerprints, read.ids, distance, bits=bits, threads=options.threads,
+                              progress=not options.quiet)
     _print_rows(options, pairs, None)
     return 0
 
@@ -383,17 +347,14 @@ def run_pairs(options: HammingPairsOptions) -> int:
 
 
 def run_join(options: HammingJoinOptions) -> int:
-    """Run ``ndcore hamming join``."""
     refuse_stdin_twice([options.queries, options.collection])
-    check_search(options.max_distance, options.bits)
-    queries = load(options.queries, columns_of(options), options.bits)
-    _print_rows(options, _match(options, queries), queries.ids)
+    queries, bits = load_given(options.queries, options, options.max_distance, options.bits)
+    _print_rows(options, _match(options, queries, bits), queries.ids)
     return 0
 
 
-def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
+def _match(options: HammingJoinOptions, queries: Loaded, bits: int) -> Matches:
     """Match the queries with a saved index, with simhashes, or with a file of fingerprints in pieces."""
-    bits = choose_bits(options, queries.fingerprints)
 
     def matches_in(collection: Any) -> Matches:
         """Join the queries with one collection."""
@@ -428,12 +389,14 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
 
 def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Iterable[Any] | None) -> None:
     """Print the columns separated by tabs, or each row as JSON; `names` are printed for the positions of queries."""
-    columns: dict[str, Any] = dict(zip(result._fields, result, strict=True))
+    columns: dict[str, Any] = result._asdict()
     if names is not None:
         listed = list(names)
-        columns["query"] = [listed[i] for i in columns["query"]]
+        columns["query"] = np.array([listed[i] for i in columns["query"]], np.object_)
     for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
-        rows = zip(*(_list_column(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        values = zip(*(column[at:at + ROWS_AT_ONCE].tolist() for column in columns.values()), strict=True)
+        rows = [[item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in row]
+                for row in values]
         if options.json:
             lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
         else:
@@ -442,52 +405,36 @@ def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Ite
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _list_column(column: Any) -> list[Any]:
-    """Convert a column to a list; bytes are decoded."""
-    listed = column if isinstance(column, list) else column.tolist()
-    return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
-
-
 # ---- build
 
 
 def run_build(options: HammingBuildOptions) -> int:
-    """Run ``ndcore hamming build``."""
     check = partial(check_output, options.output, "index", overwrite=options.overwrite,
                     ours=lambda place: kind_of(place) == INDEX)
     check(inputs=[options.input])
-    check_search(options.max_distance, options.bits)
     with Staging(options.output):
         check()  # another job may have written the output meanwhile
-        read = load(options.input, columns_of(options), options.bits)
-        bits = choose_bits(options, read.fingerprints)
+        read, bits = load_given(options.input, options, options.max_distance, options.bits)
         if options.compress and bits in WIDE:
             raise UsageError(f"tables of {bits} bits are not compressed; leave --compress out")
-        plan = _plan_tables(options, bits, len(read.fingerprints))
+        plan: Any = "auto"
+        if options.tables is not None or options.memory is not None:
+            with blame_command():
+                plan = plan_tables(bits, options.max_distance, math.log2(max(1, len(read.fingerprints))),
+                                   max_tables=options.tables, memory=options.memory)
         index = HammingIndex(
             read.fingerprints, read.ids, options.max_distance, plan, bits, options.threads, options.compress, read.recipe)
         index.save(options.output)
     options.outcome.written = True
     data = _describe_index(options.output, index)
-    size = data["file_bytes"]
     return present(options, Account(data, [
-        f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)"]))
-
-
-def _plan_tables(options: HammingBuildOptions, bits: int, count: int) -> Any:
-    """Choose the tables for `count` fingerprints: "auto", or a plan within the bounds of the options."""
-    if options.tables is None and options.memory is None:
-        return "auto"
-    with blame_command():
-        return plan_tables(bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
-                           memory=options.memory)
+        f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({data['file_bytes']:,} bytes)"]))
 
 
 # ---- plan
 
 
 def run_plan(options: HammingPlanOptions) -> int:
-    """Run ``ndcore hamming plan``."""
     chosen: TablePlan | SubstringPlan
     check_search(options.max_distance, options.bits or BITS)
     given = [name for name in ("min_prefix", "tables", "splits", "memory") if getattr(options, name) is not None]
@@ -508,7 +455,6 @@ def run_plan(options: HammingPlanOptions) -> int:
 
 
 def run_info(options: HammingInfoOptions) -> int:
-    """Run ``ndcore hamming info``."""
     index = open_index(options.index)
     data = _describe_index(options.index, index)
     return present(options, Account(data, [
@@ -535,8 +481,9 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 def _describe_plan(chosen: TablePlan | SubstringPlan) -> dict[str, Any]:
     """Describe tables and their cost for accounts."""
     if isinstance(chosen, SubstringPlan):
-        return {**dataclasses.asdict(chosen), "widths": chosen.widths, "radii": chosen.radii, "probes": chosen.probes,
-                "candidates": chosen.candidates, "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}
-    tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
-    return {**dataclasses.asdict(chosen), "tables": tables, "matches": chosen.matches, "candidates": chosen.candidates,
-            "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}
+        own: dict[str, Any] = {"widths": chosen.widths, "radii": chosen.radii, "probes": chosen.probes}
+    else:
+        tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
+        own = {"tables": tables, "matches": chosen.matches}
+    return {**dataclasses.asdict(chosen), **own, "candidates": chosen.candidates, "memory": chosen.memory,
+            "nanoseconds": chosen.nanoseconds}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._types import Ints, Text
 from ndcore.cli.account import Note, Notes
-from ndcore.cli.options import RecordOptions
+from ndcore.cli.commands import RecordOptions
 from ndcore.cli.outputs import write_table
 from ndcore.cli.summary import by_tags_note, lists
 from ndcore.files.documents import FileDocuments

@@ -54,7 +54,6 @@ NEXT = {  # kind of sketch -> what to do with the file
 
 
 def run_sketch(options: SketchOptions) -> int:
-    """Run ``ndcore sketch``, and return the exit code."""
     output, overwrite, paths = options.output, options.overwrite, options.inputs
     check_output(output, "file of sketches", overwrite=overwrite, ours=_match("sketches"), inputs=paths)
     if options.learn is not None:
@@ -87,10 +86,7 @@ def _match(kind: str) -> Callable[[Path], bool]:
 def _plan_sketcher(options: SketchOptions, inputs: Inputs) -> Sketcher:
     """Make the sketcher of the options, without weights that must be learned first.
 
-    Raises
-    ------
-    UsageError
-        The inputs are sketches, or an option belongs to another kind of sketch.
+    Raises UsageError if the inputs are sketches, or an option belongs to another kind of sketch.
     """
     saved = next((source.path for source in inputs.sources if source.kind == SKETCHES), None)
     if saved is not None:

@@ -153,13 +153,12 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
 
 
 def run_sources(options: SourcesOptions) -> int:
-    """Run ``ndcore sources``, and return the exit code."""
     (name,) = options.inputs
     page = report_file(options.report, options.overwrite, [path_of(name), *options.corpus])
     if name == STDIN and STDIN in options.corpus:
         raise UsageError("standard input (-) can be read once; name it once")
     (collection,) = find_inputs(options, (options.corpus, ()))
-    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(options)
     of_text = dataclasses.replace(options, text_field=options.item_field or options.text_field,
                                   id_field=options.item_id_field or options.id_field)
     text = load_document(name, of_text, options.unit, "" if options.unit == "byte" else ", or give --unit byte",
