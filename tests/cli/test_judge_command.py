@@ -84,8 +84,8 @@ def test_a_process_serves_to_who_has_the_secret(documents: Path):
 def test_settings_from_few_answers_are_noted(documents: Path, tmp_path: Path, capsys: Any):
     for answers in (29, 30, True):
         (tmp_path / "s.toml").write_text(write_settings({"threshold": 0.4}, {"answers": answers}))
-        words = ["dedup", str(documents), "-o", str(tmp_path / "o"), "--overwrite", "--settings", str(tmp_path / "s.toml"), "-q"]
-        assert main(words) == 0
+        words = ["dedup", documents, "-o", tmp_path / "o", "--overwrite", "--settings", tmp_path / "s.toml", "-q"]
+        assert main(list(map(str, words))) == 0
         note = f"ndcore: note: the settings of {tmp_path / 's.toml'} come from 29 answers; 30 choose well"
         assert capsys.readouterr().err.startswith(note) == (answers == 29)
 

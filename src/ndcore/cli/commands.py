@@ -198,13 +198,17 @@ class FingerprintOptions(RunOptions):
 
 
 class HammingOptions(Options):
-    """The fingerprints and their distance."""
+    """The fingerprints and their distance; None for an option that was not given."""
 
-    max_distance: int = option("fingerprints",
-        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance, default=3)
+    max_distance: int | None = option("fingerprints",
+        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance)
     bits: int | None = option("fingerprints",
         "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
         parse=values.fingerprint_bits)
+
+
+class HammingSearchOptions(FingerprintOptions, HammingOptions):
+    """The options of a command that reads fingerprints and searches them."""
 
 
 # ---- the commands
@@ -764,7 +768,7 @@ class CreateOptions(SeedOptions, ShingleOptions, SettingsOptions):
          epilog='With - for IN, each line of standard input is a page, {"key": ..., "text": ..., "date": ...}; date may '
                 "be missing. For each line a verdict is written to standard output as one line of JSON, as soon as the "
                 "input pauses: a crawler in any language may wait for the answer before it sends the next page.")
-class DecideOptions(FieldOptions, RunOptions, StoreOptions):
+class DecideOptions(ReadingOptions, StoreOptions):
     """Add pages to a store, with a verdict on each: new (kept), or identical, lexical, shingle or near, and the page
     that represents it. The key of a page is its URL in archives, the id of a record, the path of a file below the input.
     The same key again is a new version.
@@ -1069,7 +1073,7 @@ family("hamming", "find fingerprints that differ in a few bits",
 
 
 @command("hamming build", "make an index", "hamming.run_build", reads=FINGERPRINTS)
-class HammingBuildOptions(FingerprintOptions, HammingOptions):
+class HammingBuildOptions(HammingSearchOptions):
     """Make an index of fingerprints."""
 
     input: str = argument("IN", "fingerprints")
@@ -1096,20 +1100,15 @@ class HammingQueryOptions(FingerprintOptions):
 
 
 @command("hamming pairs", "find all pairs within an index or a file", "hamming.run_pairs", reads=FINGERPRINTS)
-class HammingPairsOptions(FingerprintOptions):
+class HammingPairsOptions(HammingSearchOptions):
     """Print the ids and the distance of all pairs within the distance."""
 
     input: str = argument("INDEX|IN", "an index, which has its own distance, or fingerprints")
     json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
-    max_distance: int | None = option("fingerprints",
-        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance)
-    bits: int | None = option("fingerprints",
-        "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
-        parse=values.fingerprint_bits)
 
 
 @command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")
-class HammingJoinOptions(FingerprintOptions, HammingOptions):
+class HammingJoinOptions(HammingSearchOptions):
     """Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all within the
     distance of a query.
     """

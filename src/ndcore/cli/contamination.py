@@ -193,7 +193,11 @@ MIN_TOKENS = 13
 
 
 def run_contamination(options: ContaminationOptions) -> int:
-    min_tokens = _choose_min_tokens(options)
+    of_rule = RULES[options.rule].min_tokens
+    if of_rule is not None and options.min_tokens not in (None, of_rule):
+        raise UsageError(f"--rule {options.rule} has runs of {of_rule} tokens, and --min-tokens is {options.min_tokens}; "
+                         "leave one of them out")
+    min_tokens = options.min_tokens or of_rule or MIN_TOKENS
     _check_fields(options)
     if options.gaps and options.rule != "any":
         raise UsageError(f"--rule {options.rule} is about exact runs, and --gaps is {options.gaps}; leave one of them out")
@@ -222,15 +226,6 @@ def run_contamination(options: ContaminationOptions) -> int:
         commit_together([each.staging for each in (page, output) if each is not None])
         options.outcome.written = True
     return present(options, account)
-
-
-def _choose_min_tokens(options: ContaminationOptions) -> int:
-    """Choose the number of tokens of a run. Raises UsageError if the rule has another one."""
-    of_rule = RULES[options.rule].min_tokens
-    if of_rule is not None and options.min_tokens not in (None, of_rule):
-        raise UsageError(f"--rule {options.rule} has runs of {of_rule} tokens, and --min-tokens is {options.min_tokens}; "
-                         "leave one of them out")
-    return options.min_tokens or of_rule or MIN_TOKENS
 
 
 def _check_fields(options: ContaminationOptions) -> None:

@@ -1,20 +1,18 @@
-"""``ndcore hamming``: read files of fingerprints, index them, and find fingerprints within a few bits of each other."""
+"""``ndcore hamming``: index files of fingerprints, and find fingerprints within a few bits of each other."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any
 
 import numpy as np
 
-from ndcore._types import UInts
 from ndcore.cli.account import Account, present
 from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.commands import (
@@ -22,27 +20,26 @@ from ndcore.cli.commands import (
     HammingBuildOptions,
     HammingInfoOptions,
     HammingJoinOptions,
+    HammingOptions,
     HammingPairsOptions,
     HammingPlanOptions,
     HammingQueryOptions,
+    HammingSearchOptions,
 )
 from ndcore.cli.inputs import refuse_stdin_twice
 from ndcore.files.errors import UsageError
-from ndcore.files.ndcore_files import refuse_own
-from ndcore.files.outputs import check_output
-from ndcore.files.parquet import ParquetFile
-from ndcore.files.sources import STDIN, Source, is_stream
-from ndcore.hamming.all_pairs import hamming_pairs
-from ndcore.hamming.fingerprints import (
-    WIDE,
-    bits_of,
-    checked_fingerprints,
-    mapped_array,
-    mapped_fingerprints,
-    mapped_raw,
-    word_shape,
+from ndcore.files.fingerprint_files import (
+    BITS,
+    FingerprintColumns,
+    Loaded,
+    is_saved,
+    load_fingerprints,
+    parse_fingerprint,
+    read_pieces,
 )
-from ndcore.hamming.ids import as_ids
+from ndcore.files.outputs import check_output
+from ndcore.hamming.all_pairs import hamming_pairs
+from ndcore.hamming.fingerprints import WIDE, bits_of, checked_fingerprints
 from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.index_file import KIND as INDEX
 from ndcore.hamming.join import hamming_join
@@ -51,224 +48,12 @@ from ndcore.hamming.substring_plan import SubstringPlan, list_plans
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
 from ndcore.human import printable
 from ndcore.recipe import Recipe
-from ndcore.sketch.loading import load as load_sketches
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 
-ROWS = 1 << 25  # rows of a Parquet file in memory at a time
-SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
-
-
-class FingerprintColumns(NamedTuple):
-    """The format of a file of fingerprints, and the columns of fingerprints and ids: names in Parquet, numbers in text."""
-
-    format: str | None = None  # one of FINGERPRINT_FORMATS; None: by the suffix of the file, raw if it is not in SUFFIXES
-    fingerprint: str | None = None  # None: the only or first column
-    id: str | None = None  # None: no ids
-
-
-class Loaded(NamedTuple):
-    """The fingerprints of a file; their ids, or None; their recipe, or None if the file does not have it."""
-
-    fingerprints: UInts
-    ids: list[Any] | None = None
-    recipe: Recipe | None = None
-
-
-def load(path: str, column: FingerprintColumns, bits: int | None = None) -> Loaded:
-    """Read or map the fingerprints of a file. Text and raw files need `bits` where they are 128 or 256.
-
-    Raises UsageError if the file lacks a requested column, cannot be mapped, or has fingerprints of other bits; ValueError
-    or DocumentError if the content is not fingerprints.
-    """
-    read = _read(path, column, bits)
-    return read._replace(fingerprints=_check_words(path, read.fingerprints, bits))
-
-
-def _check_words(path: str, fingerprints: UInts, bits: int | None) -> UInts:
-    """Return the fingerprints of a file. Raises UsageError if they have more or fewer words than `bits` have. None: any."""
-    if bits is not None and fingerprints.shape[1:] != word_shape(bits):
-        raise UsageError(f"{path} holds fingerprints of {64 * math.prod(fingerprints.shape[1:])} bits; asked are {bits}")
-    return fingerprints
-
-
-def _read(path: str, column: FingerprintColumns, bits: int | None) -> Loaded:
-    """Read or map the fingerprints of a file, of whatever bits."""
-    kind = _choose_kind(path, column)
-    if kind == "parquet":
-        values, ids = zip(*_read_parquet(path, column), strict=True)
-        listed = list(itertools.chain.from_iterable(ids))
-        return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, listed))
-    if kind not in ("npy", "raw", "sketches"):
-        return _load_text(path, column, kind, bits)
-    if column.fingerprint or column.id:
-        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
-                         "or give --format")
-    if is_stream(path):
-        raise UsageError(f"{path} is not a regular file, and {kind} is mapped; save it first, or give --format hex or "
-                         "decimal")
-    if kind == "sketches":
-        return _load_simhashes(path)
-    if kind == "npy":
-        return Loaded(mapped_array(path))
-    if column.format == "raw":
-        return Loaded(mapped_raw(path, bits or BITS))
-    try:
-        return Loaded(mapped_fingerprints(path, bits or BITS))
-    except ValueError as error:
-        raise ValueError(f"{error}; say what it is with --format") from error
-
-
-def _choose_kind(path: str, column: FingerprintColumns) -> str:
-    """Choose how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
-    if column.format is not None:
-        return column.format
-    if path == STDIN:
-        return "text"
-    return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
-
-
-def read_pieces(path: str, column: FingerprintColumns, bits: int | None = None) -> Iterator[UInts]:
-    """Yield the fingerprints of a file of any size: arrays are mapped, text is read whole, Parquet about ROWS at a time."""
-    if _choose_kind(path, column) != "parquet":
-        yield load(path, column, bits).fingerprints
-        return
-    gathered: list[UInts] = []
-    for values, _ in _read_parquet(path, column._replace(id=None)):
-        gathered.append(_check_words(path, values, bits))
-        if sum(map(len, gathered)) >= ROWS:
-            yield np.concatenate(gathered)
-            gathered.clear()
-    if gathered:
-        yield np.concatenate(gathered)
-
-
-def parse_fingerprint(number: str, kind: str = "text", bits: int | None = None) -> int:
-    """Parse a fingerprint. Raises ValueError. kind: hex, decimal, or text (hexadecimal if it begins with 0x)."""
-    most = max(BITS, bits or BITS)
-    digits = number.strip()
-    hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
-    if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
-        try:
-            value = int(digits, 16 if hexadecimal else 10)
-        except ValueError:
-            value = -1
-        if 0 <= value < 1 << most:
-            return value
-    how = "hexadecimal" if hexadecimal else "decimal"
-    hint = "" if hexadecimal or kind != "text" else "; write hexadecimal ones with 0x, or give --format hex"
-    raise ValueError(f"{number!r:.80} is not a {how} number below 2^{most}{hint}")
-
-
-def is_saved(path: str, kind: str = INDEX) -> bool:
-    """Tell whether a file is of a given kind of ndcore: a saved `HammingIndex`, or sketches."""
-    return path != STDIN and kind_of(path) == kind
-
-
-def _load_simhashes(path: str) -> Loaded:
-    """Load the simhashes of the documents that have shingles."""
-    sketches = load_sketches(path)
-    if sketches.recipe["kind"] != "simhash":
-        raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
-                         "simhash")
-    which = np.flatnonzero(sketches.valid)
-    ids = which.tolist() if sketches.ids is None else [sketches.ids[i] for i in which.tolist()]
-    return Loaded(sketches.values[which], ids, sketches.recipe)
-
-
-def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
-    """Convert a column to ids. Raises ValueError for values that cannot be ids."""
-    try:
-        as_ids(listed)
-    except TypeError as error:
-        raise ValueError(f"{path}: the column {name!r}: {error}") from error
-    return listed
-
-
-def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
-    """Yield the fingerprints and, if there is a column of them, the ids of a Parquet file, some rows at a time."""
-    source = Source(path, path, path, "parquet", "", path, "")
-    with ParquetFile(source) as file:
-        names = _choose_columns(path, column, file.schema.names)
-        batches = (batch for _, batch in file.batches(dict.fromkeys(names)))
-        for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
-            ids = [] if column.id is None else batch.column(column.id).to_pylist()
-            yield _check_values(path, names[0], batch.column(names[0])), ids
-
-
-def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
-    """Choose the column of fingerprints, and the column of ids if there is one; return their names."""
-    chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
-    there = ", ".join(names) or "none"
-    if chosen is None:
-        raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
-    wanted = [chosen, *filter(None, [column.id])]
-    for name in wanted:
-        if names.count(name) != 1:
-            many = "no column" if name not in names else "several columns"
-            raise UsageError(f"{path} has {many} {name!r}; it has {there}")
-    return wanted
-
-
-def _check_values(path: str, name: str, values: Any) -> UInts:
-    """Convert a Parquet column to fingerprints. Raises ValueError for other types and for nulls."""
-    wide = {f"fixed_size_binary[{bits // 8}]": bits // 8 for bits in WIDE}.get(str(values.type))
-    if values.null_count or not (wide or str(values.type) in ("uint64", "int64")):
-        nulls = " with nulls" if values.null_count else ""
-        raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
-                         "bits as int64), or binary of 16 or 32 bytes, without nulls")
-    if wide:
-        return checked_fingerprints(np.frombuffer(b"".join(values.to_pylist()), np.uint8).reshape(-1, wide), 8 * wide)
-    fingerprints: UInts = values.to_numpy().view(np.uint64)
-    return fingerprints
-
-
-def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | None) -> Loaded:
-    """Load the columns of a text file."""
-    at, id_at = _parse_position("--field", column.fingerprint or "1"), _parse_position("--id-field", column.id)
-    values: list[int] = []
-    ids: list[str] = []
-    opened: Any = sys.stdin.fileno() if path == STDIN else path
-    with open(opened, encoding="utf-8-sig", closefd=path != STDIN) as file:
-        for number, fields in _read_rows(path, file):
-            try:
-                values.append(parse_fingerprint(fields[at], kind, bits))
-                if id_at is not None:
-                    ids.append(fields[id_at])
-            except IndexError as error:
-                most = max(at, id_at or 0) + 1
-                raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
-            except ValueError as error:
-                raise ValueError(f"{path}:{number}: {error}") from error
-    fingerprints = checked_fingerprints(values, max(BITS, bits or BITS))
-    return Loaded(fingerprints, None if id_at is None else _check_ids(path, column.id or "", ids))
-
-
-def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number, fields) of the lines that are not empty; fields are separated by tabs, else commas, else blanks."""
-    number = 0
-    try:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                separator = next((mark for mark in "\t," if mark in line), None)
-                yield number, [field.strip() for field in line.split(separator)]
-    except UnicodeDecodeError as error:
-        wrong = error.object[error.start]
-        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
-
-
-def _parse_position(option: str, name: str | None) -> Any:
-    """Convert the number of a column in an option to its position; None if it is not given."""
-    if name is None:
-        return None
-    if not (name.isascii() and name.isdigit() and int(name) > 0):
-        raise UsageError(f"{option} is {name!r}; in text, columns are numbered from 1")
-    return int(name) - 1
-
-
 ROWS_AT_ONCE = 1 << 16
-DISTANCE, BITS = 3, 64  # defaults
+DISTANCE = 3  # by default
 
 
 def check_search(max_distance: int, bits: int | None) -> None:
@@ -279,13 +64,24 @@ def check_search(max_distance: int, bits: int | None) -> None:
         checked_search(bits or max(WIDE), max_distance, "auto")
 
 
-def load_given(path: str, options: FingerprintOptions, max_distance: int, bits: int | None) -> tuple[Loaded, int]:
-    """Load fingerprints, and find their bits. Raises UsageError if the distance is not supported for them."""
-    check_search(max_distance, bits)
-    loaded = load(path, FingerprintColumns(options.format, options.field, options.id_field), bits)
-    bits = bits_of(loaded.fingerprints, bits)
-    check_search(max_distance, bits)
-    return loaded, bits
+def load_given(path: str, options: HammingSearchOptions) -> tuple[Loaded, int, int]:
+    """Load fingerprints; return them, the distance, and their bits. Raises UsageError if such a search is not supported."""
+    distance = distance_of(options)
+    check_search(distance, options.bits)
+    loaded = load_fingerprints(path, columns_of(options), options.bits)
+    bits = bits_of(loaded.fingerprints, options.bits)
+    check_search(distance, bits)
+    return loaded, distance, bits
+
+
+def distance_of(options: HammingOptions) -> int:
+    """Return the distance that was given, or the usual one."""
+    return DISTANCE if options.max_distance is None else options.max_distance
+
+
+def columns_of(options: FingerprintOptions) -> FingerprintColumns:
+    """Make the `FingerprintColumns` of the options."""
+    return FingerprintColumns(options.format, options.field, options.id_field)
 
 
 def open_index(path: str) -> HammingIndex:
@@ -306,8 +102,7 @@ def run_query(options: HammingQueryOptions) -> int:
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
     names: Iterable[Any] | None = options.fingerprints
     if options.queries is not None:
-        columns = FingerprintColumns(options.format, options.field, options.id_field)
-        values, names, recipe = load(options.queries, columns, index.bits)
+        values, names, recipe = load_fingerprints(options.queries, columns_of(options), index.bits)
         _check_recipes(recipe, index.recipe)
     else:
         how = options.format or "text"
@@ -329,14 +124,13 @@ def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
 
 def run_pairs(options: HammingPairsOptions) -> int:
     if is_saved(options.input):
-        for name in ("max_distance", "bits", "format", "field", "id_field"):
-            if getattr(options, name) is not None:
+        for name, value in options.take("max_distance", "bits", "format", "field", "id_field").items():
+            if value is not None:
                 raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
                                  f"leave {option_of(name)} out")
         pairs = open_index(options.input).pairs(options.threads)
     else:
-        distance = DISTANCE if options.max_distance is None else options.max_distance
-        read, bits = load_given(options.input, options, distance, options.bits)
+        read, distance, bits = load_given(options.input, options)
         pairs = hamming_pairs(read.fingerprints, read.ids, distance, bits=bits, threads=options.threads,
                               progress=not options.quiet)
     _print_rows(options, pairs, None)
@@ -348,18 +142,18 @@ def run_pairs(options: HammingPairsOptions) -> int:
 
 def run_join(options: HammingJoinOptions) -> int:
     refuse_stdin_twice([options.queries, options.collection])
-    queries, bits = load_given(options.queries, options, options.max_distance, options.bits)
-    _print_rows(options, _match(options, queries, bits), queries.ids)
+    queries, distance, bits = load_given(options.queries, options)
+    _print_rows(options, _match(options, queries, distance, bits), queries.ids)
     return 0
 
 
-def _match(options: HammingJoinOptions, queries: Loaded, bits: int) -> Matches:
+def _match(options: HammingJoinOptions, queries: Loaded, distance: int, bits: int) -> Matches:
     """Match the queries with a saved index, with simhashes, or with a file of fingerprints in pieces."""
 
     def matches_in(collection: Any) -> Matches:
         """Join the queries with one collection."""
-        return hamming_join(queries.fingerprints, collection, options.max_distance, bits=bits,
-                            threads=options.threads, progress=not options.quiet)
+        return hamming_join(queries.fingerprints, collection, distance, bits=bits, threads=options.threads,
+                            progress=not options.quiet)
 
     path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
     if is_saved(path):
@@ -369,7 +163,7 @@ def _match(options: HammingJoinOptions, queries: Loaded, bits: int) -> Matches:
         _check_recipes(queries.recipe, HammingIndex.open(path, verify=False).recipe)
         return matches_in(path)
     if is_saved(path, SKETCHES):
-        read = load(path, column, bits)
+        read = load_fingerprints(path, column, bits)
         _check_recipes(queries.recipe, read.recipe)
         matches = matches_in(read.fingerprints)
         names = read.ids or []
@@ -379,9 +173,9 @@ def _match(options: HammingJoinOptions, queries: Loaded, bits: int) -> Matches:
         part = matches_in(piece)
         pieces.append(part._replace(id=part.id + before))
         before += len(piece)
-    query, ids, distance = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    order = np.lexsort((ids, distance, query))
-    return Matches(query[order], ids[order], distance[order])
+    query, ids, distances = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    order = np.lexsort((ids, distances, query))
+    return Matches(query[order], ids[order], distances[order])
 
 
 # ---- output
@@ -414,16 +208,16 @@ def run_build(options: HammingBuildOptions) -> int:
     check(inputs=[options.input])
     with Staging(options.output):
         check()  # another job may have written the output meanwhile
-        read, bits = load_given(options.input, options, options.max_distance, options.bits)
+        read, distance, bits = load_given(options.input, options)
         if options.compress and bits in WIDE:
             raise UsageError(f"tables of {bits} bits are not compressed; leave --compress out")
         plan: Any = "auto"
         if options.tables is not None or options.memory is not None:
             with blame_command():
-                plan = plan_tables(bits, options.max_distance, math.log2(max(1, len(read.fingerprints))),
-                                   max_tables=options.tables, memory=options.memory)
+                plan = plan_tables(bits, distance, math.log2(max(1, len(read.fingerprints))), max_tables=options.tables,
+                                   memory=options.memory)
         index = HammingIndex(
-            read.fingerprints, read.ids, options.max_distance, plan, bits, options.threads, options.compress, read.recipe)
+            read.fingerprints, read.ids, distance, plan, bits, options.threads, options.compress, read.recipe)
         index.save(options.output)
     options.outcome.written = True
     data = _describe_index(options.output, index)
@@ -436,18 +230,18 @@ def run_build(options: HammingBuildOptions) -> int:
 
 def run_plan(options: HammingPlanOptions) -> int:
     chosen: TablePlan | SubstringPlan
-    check_search(options.max_distance, options.bits or BITS)
-    given = [name for name in ("min_prefix", "tables", "splits", "memory") if getattr(options, name) is not None]
+    distance = distance_of(options)
+    check_search(distance, options.bits or BITS)
     if options.bits in WIDE:
-        if given:
-            raise UsageError(f"{option_of(given[0])} is for permuted tables; {options.bits} bits are searched by substrings")
-        plans = list_plans(options.bits, options.max_distance, round(2**options.log2_count))
+        for name, value in options.take("min_prefix", "tables", "splits", "memory").items():
+            if value is not None:
+                raise UsageError(f"{option_of(name)} is for permuted tables; {options.bits} bits are searched by substrings")
+        plans = list_plans(options.bits, distance, round(2**options.log2_count))
         chosen = min(plans, key=lambda plan: plan.nanoseconds)
     else:
         with blame_command():
-            chosen = plan_tables(options.bits or BITS, options.max_distance, options.log2_count,
-                                 min_prefix=options.min_prefix, max_tables=options.tables, splits=options.splits,
-                                 memory=options.memory)
+            chosen = plan_tables(options.bits or BITS, distance, options.log2_count, max_tables=options.tables,
+                                 **options.take("min_prefix", "splits", "memory"))
     return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 

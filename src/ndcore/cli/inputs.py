@@ -110,18 +110,16 @@ def refuse_stdin_twice(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
+def how_to_read(options: ReadingOptions) -> dict[str, Any]:
+    """Return the options for reading as parameters of `FileDocuments` and `SinglePass`."""
+    return {"text_field": text_field(options), "id_field": options.id_field or "id",
+            "require_id": options.id_field is not None, "html": options.html_part, **options.take("on_error", "threads"),
+            "told": None if options.quiet else print_readings}
+
+
 def open_documents(options: ReadingOptions, inputs: Inputs, **more: Any) -> FileDocuments:
     """Open documents with the options for reading; `more`: parameters of `FileDocuments`, which take precedence."""
-    reading = {
-        "text_field": text_field(options),
-        "id_field": options.id_field or "id",
-        "require_id": options.id_field is not None,
-        "on_error": options.on_error,
-        "html": options.html_part,
-        "threads": options.threads,
-        "told": None if options.quiet else print_readings,
-    }
-    return FileDocuments(inputs, **{**reading, **more})
+    return FileDocuments(inputs, **{**how_to_read(options), **more})
 
 
 def refuse_nothing_read(documents: FileDocuments, path: str) -> None:

@@ -20,7 +20,7 @@ from ndcore.cli.account import Account, Listing, Notes, TextBlock, files_written
 from ndcore.cli.commands import SourcesOptions
 from ndcore.cli.inputs import find_inputs, load_document, make_shingling, open_documents, path_of, refuse_nothing_read
 from ndcore.cli.outputs import report_file
-from ndcore.cli.passages import excerpts_around, range_in, unite
+from ndcore.cli.passages import excerpts_by_item, range_in, unite
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.provenance import Place
@@ -131,6 +131,7 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
     tokens, counts, documents = (account.data[name] for name in ("tokens", "counts", "documents"))
     longest = np.sort(np.argsort(result.starts - result.ends, kind="stable")[:EXCERPTS])
     there = TokenPlaces(*(column[longest] for column in sources.places("source_")))
+    around = excerpts_by_item(sources.documents, np.arange(len(longest)), sources.sources[longest], there)
     marks = unite(range_in(sources.text, here, at) for at in range(len(result)))
     note = f"{tokens['found']:,} of {tokens['all']:,} tokens stand in the collection"
     rows = tuple((str(each["id"]), each["file"], each["tokens"], each["shared"], each["longest"])
@@ -143,8 +144,7 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
         (Figure(tokens["all"], "tokens"), Figure(tokens["found"], "in the collection"),
          Figure(counts["documents"], "documents of the collection"), Figure(counts["with_passages"], "with passages")),
         (table,), "The text, and where its passages stand first",
-        [MarkedText(sources.name, note, Marked(sources.text, marks),
-                    excerpts_around(sources.documents, sources.sources[longest], there), len(result))], 1,
+        [MarkedText(sources.name, note, Marked(sources.text, marks), [around[at] for at in sorted(around)], len(result))], 1,
         [("command", command), ("min_tokens", str(result.min_tokens)), ("unit", str(unit))],
     )
 

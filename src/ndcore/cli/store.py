@@ -331,7 +331,11 @@ def _tell_cluster(
     if verdict is not None:
         yield from _tell_verdict(verdict)
     if overall is not None:
-        yield _tell_overall(overall, "" if verdict is None else f" {show_key(verdict.of)} is")
+        subject = "" if verdict is None else f" {show_key(verdict.of)} is"
+        score = "" if overall.resemblance is None else f" {overall.resemblance:.3f}"
+        words = "kept" if overall.place is None else (
+            f"{overall.verdict}{score}, represented by {printable(overall.place)}")
+        yield f"over all stores:{subject} {words} (run {printable(overall.run)} of {show_date(overall.datetime)})"
     if members:
         yield f"{counted(len(members), 'page')} in the cluster of {show_key(members[0]['key'])}"
         yield TextTable(("latest version", "versions", "key"), [
@@ -373,12 +377,6 @@ def _tell_verdict(verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.verdict}: represented by {show_key(verdict.of)}{numbers}"
     if verdict.equal is not None:
         yield f"the same text, character for character, as {show_key(verdict.equal)}"
-
-
-def _tell_overall(said: OverallVerdict, subject: str) -> str:
-    score = "" if said.resemblance is None else f" {said.resemblance:.3f}"
-    words = "kept" if said.place is None else f"{said.verdict}{score}, represented by {printable(said.place)}"
-    return f"over all stores:{subject} {words} (run {printable(said.run)} of {show_date(said.datetime)})"
 
 
 # ---- locate and history

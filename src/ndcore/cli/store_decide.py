@@ -20,7 +20,7 @@ from ndcore.cli import summary
 from ndcore.cli.account import Account, Figures, Notes, TextBlock, present
 from ndcore.cli.command import Outcome, option_of
 from ndcore.cli.commands import DecideOptions
-from ndcore.cli.inputs import find_inputs, text_field
+from ndcore.cli.inputs import find_inputs, how_to_read
 from ndcore.cli.outputs import standard_output
 from ndcore.cli.store import as_json, check_key, open_store, unit_of
 from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
@@ -288,12 +288,8 @@ def run_decide(options: DecideOptions) -> int:
         if not inputs.sources:
             raise summary.nothing_to_read(options.inputs[0], inputs.ignored)
         pages = stack.enter_context(SinglePass(
-            inputs, text_field=text_field(options), id_field=options.id_field or "id",
-            require_id=options.id_field is not None, date_field=options.date_field or "date", date=options.date,
-            require_date=options.date_field is not None,
-            on_error=options.on_error, html=options.html_part, threads=options.threads,
-            told=None if options.quiet else summary.print_readings,
-        ))
+            inputs, date_field=options.date_field or "date", date=options.date,
+            require_date=options.date_field is not None, **how_to_read(options)))
         run = DecisionRun(options, store, pages)
         _write(options, run)
         live = len(store)
