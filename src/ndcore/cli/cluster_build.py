@@ -383,7 +383,7 @@ def check_grouping_options(
     else:
         floor = min(FLOOR, chosen["threshold"])
     apart = [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
-    with blame_command():
+    with blame_command(options):
         ClusterGrouping(**chosen, least=LEAST).check(method, floor, apart)
 
 

@@ -21,6 +21,7 @@ import argparse
 import contextlib
 import importlib
 import inspect
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -61,12 +62,27 @@ def as_dataclass(options: type[Any]) -> None:
 
 
 @contextlib.contextmanager
-def blame_command() -> Iterator[None]:
-    """Turn each ValueError of the block into a UsageError with the same message: the command is at fault, not an input."""
+def blame_command(options: Options | None = None) -> Iterator[None]:
+    """Turn each ValueError of the block into a UsageError with its message: the command is at fault, not an input.
+
+    With `options`, the message names options where that of the library has parameters: --lost for lost=True.
+    """
     try:
         yield
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(str(error) if options is None else _name_options(str(error), type(options))) from error
+
+
+def _name_options(message: str, options: type[Options]) -> str:
+    """Write parameters in a message, such as ``cluster='star'`` or ``must_agree=['title']``, as options."""
+    names = {each.name: option_names(each, spec)[-1] for each, spec in specs(options) if spec.group}
+
+    def as_option(parameter: re.Match[str]) -> str:
+        name, value = parameter.groups()
+        words = re.sub(r"[\[\]',]", "", value)
+        return parameter[0] if name not in names else f"{names[name]} {words}" if words not in ("True", "…") else names[name]
+
+    return re.sub(r"\b(\w+)=(\[[^\]]*\]|'[^']*'|[\w.]*\w|…)", as_option, message)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

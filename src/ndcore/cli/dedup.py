@@ -11,6 +11,7 @@ import numpy as np
 
 from ndcore.cli import summary
 from ndcore.cli.account import present
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import DedupOptions
 from ndcore.cli.dedup_findings import DedupFindings, DedupRun, check_threshold, choose_run_settings
 from ndcore.cli.dedup_output import dedup_account, dedup_page, documents_of, pairs_of
@@ -33,13 +34,15 @@ from ndcore.pairs.lost import SOUGHT
 from ndcore.pairs.prefix_candidates import ENTRY_BYTES, MEMORY
 from ndcore.pairs.shingle_sets import SETS_IN_MEMORY
 from ndcore.sketch.minhash import MinHasher
+from ndcore.sketch.weights import Idf
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
+from ndcore.text.agreement import Agreement
 
 # ---- checks before anything is read
 
 
-def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
+def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs, weights: Idf | None) -> None:
     """Refuse, before anything is read, options and inputs that exclude each other, and inputs without documents."""
     sources, sketched = inputs.sources, all_sketches(inputs.sources, "IN")
     sketched_known = all_sketches(known.sources, "--against")
@@ -52,7 +55,13 @@ def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
         if plain is not None:
             raise UsageError(f"--annotate needs records ({RECORD_FORMATS}): {plain} has no place for an annotation")
     saved = [group[0].path for group, is_saved in ((sources, sketched), (known.sources, sketched_known)) if is_saved]
-    _refuse_rules(options, saved[0] if saved else None)
+    with blame_command(options):
+        rules = Rules.of(Agreement.of(options.must_agree or None), options.filter, threshold=options.thresholds[0],
+                         weights=weights, **options.take("drop", "cluster", "min_shingles", "drop_common", "lost",
+                                                         "reassign", "max_lost", "max_holders"))
+        if saved:
+            rules.refuse_sketches(f"{saved[0]} holds sketches, not the shingles: name the documents instead, or leave the "
+                                  "option out")
     by_field = bool(options.keep[1] or options.by or options.one_per)
     if by_field or options.keep[0] == "longest":
         keep = "--keep " + ":".join(filter(None, options.keep))
@@ -63,40 +72,11 @@ def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
             refuse_bare(option, sources)
 
 
-def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
-    """Refuse rules of the verdict that exclude each other, or that need texts if only sketches were saved.
-
-    `sketched` is the path of saved sketches among the inputs or --against; None if there are none.
-    """
-    if options.drop == "contained" and options.cluster != "star":
-        raise UsageError(f"--drop contained makes stars, and --clustering {options.cluster} does not; leave one of them out")
-    if options.drop == "contained" and options.filter == "lsh":
-        raise UsageError("--drop contained is found by the complete filter, and --filter lsh by bands of signatures, which "
-                         "find documents that resemble each other: leave --filter out")
-    if options.weights is not None and options.filter == "lsh":
-        raise UsageError("--weights needs the complete filter, and --filter lsh finds documents that have many shingles in "
-                         "common, which may weigh little: leave --filter out")
-    if options.max_lost is not None and (options.cluster != "star" or options.reassign):
-        other = "--reassign" if options.reassign else f"--clustering {options.cluster}"
-        raise UsageError(f"--max-lost is checked for each document against the one before it that it joins; leave out "
-                         f"{other}")
-    needing = {
-        "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
-        "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,
-        "--lost": options.lost, "--max-lost": options.max_lost is not None, "--weights": options.weights is not None,
-    }
-    for option, given in needing.items():
-        if given and sketched is not None:
-            raise UsageError(f"{option} needs the texts; {sketched} holds sketches, not the shingles: name the documents "
-                             f"instead, or leave {option} out")
-
-
 # ---- an estimate instead of a run
 
 
-def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
+def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs, weights: Idf | None) -> int:
     """Estimate the costs of the run; the documents of --against are read too."""
-    weights = None if options.weights is None else load_weights(options.weights)
     shingling, numbers = choose_run_settings(options, [], weights)
     rules = Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost,
                   weights=weights)
@@ -183,11 +163,12 @@ def run_dedup(options: DedupOptions) -> int:
     paths = {name: path for name, path in options.take("table", "pairs").items() if path is not None}
     check_apart([options.output, options.report, *paths.values()])
     tables = {name: TableFile(path, options.overwrite, named) for name, path in paths.items()}
-    _refuse(options, inputs, known)
+    weights = None if options.weights is None else load_weights(options.weights)
+    _refuse(options, inputs, known, weights)
     if options.dry_run:
-        return _estimate(options, inputs, known)
+        return _estimate(options, inputs, known, weights)
     with contextlib.ExitStack() as stack:
-        run = DedupRun(options, inputs, known, stack)
+        run = DedupRun(options, inputs, known, weights, stack)
         outputs = [each for each in (*tables.values(), page, output) if each is not None]
         for each in outputs:
             stack.enter_context(each)

@@ -25,7 +25,6 @@ from ndcore.cli.inputs import (
     choose_settings,
     count_repeated,
     ids_of,
-    load_weights,
     open_documents,
     ranking_of,
     refuse_nothing_read,
@@ -95,8 +94,10 @@ class Side:
 class DedupRun:
     """The inputs of one deduplication, and the search itself; `stack` closes the documents at the end."""
 
-    def __init__(self, options: DedupOptions, inputs: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
-        self.options = options
+    def __init__(
+        self, options: DedupOptions, inputs: Inputs, known: Inputs, weights: Idf | None, stack: contextlib.ExitStack
+    ) -> None:
+        self.options, self.weights = options, weights
         self.saved: SavedRecords | None = None  # the rejected records in the output
         self.ranking = ranking_of(options.keep)
         self._groups = GroupingField(options.by, "--by") if options.by else None
@@ -123,9 +124,8 @@ class DedupRun:
         """
         options, threshold = self.options, self.options.thresholds[0]
         saved = [side.corpus for side in self.sides if side.sketched]
-        weights = None if options.weights is None else load_weights(options.weights)
-        self.shingling, numbers = choose_run_settings(options, saved, weights)
-        if options.filter != "complete" and options.drop != "contained" and weights is None:
+        self.shingling, numbers = choose_run_settings(options, saved, self.weights)
+        if options.filter != "complete" and options.drop != "contained" and self.weights is None:
             check_threshold(threshold, numbers.get("num_perm", 84))
         codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
         with reporting(not options.quiet) as report:
@@ -134,7 +134,7 @@ class DedupRun:
                 threshold=threshold,
                 shingling=self.shingling,
                 must_agree=tuple(options.must_agree),
-                weights=weights,
+                weights=self.weights,
                 against=None if self.known is None else self.known.corpus,
                 keep=options.keep[0] if self.ranking is None else self.ranking.priorities,
                 by=codes[0],

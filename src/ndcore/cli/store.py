@@ -128,12 +128,9 @@ def run_create(options: CreateOptions) -> int:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise UsageError(f"{options.store} exists already; name another directory, or add pages to a store with ndcore "
                          "store decide")
-    if options.must_agree and options.evidence != "text":
-        raise UsageError(f"--must-agree compares keys of the texts, and --evidence {options.evidence} keeps no texts")
-    if options.min_shingles and options.evidence == "sketch":
-        raise UsageError("--min-shingles counts shingles, and --evidence sketch keeps none")
     settings = options.take("threshold", "num_perm", "seed", "evidence", "scope", "keys", "min_shingles", "must_agree")
-    with Store.open(options.store, shingling=make_shingling(options), **settings) as store:
+    shingling = make_shingling(options)
+    with blame_command(options), Store.open(options.store, shingling=shingling, **settings) as store:
         description = describe_store(store)
     name = printable(options.store)
     return _report(options, f"Made the store {name}; ndcore store decide {name} IN adds pages", **description)
