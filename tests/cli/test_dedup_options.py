@@ -158,7 +158,7 @@ def test_weights(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "weighted resemblance 0.5 or more" in page.read_text("utf-8")
     assert run("dedup", corpus, "-o", tmp_path / "dry", "--dry-run", *options) == 0
     capsys.readouterr()
-    for more, message in [(["--filter", "lsh"], "leave --filter out"), (["--width", "5"], "leave the option out")]:
+    for more, message in [(["--filter", "lsh"], "weights need --filter auto"), (["--width", "5"], "leave the option out")]:
         assert message in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no", *options, *more)
 
 

@@ -39,7 +39,6 @@ from ndcore.store.carrying import WrongVerdicts
 from ndcore.store.keys import encode_key, host_of, normalise_url
 from ndcore.store.manifest import is_store
 from ndcore.store.overall import OverallVerdict
-from ndcore.store.shard_map import ShardMap
 from ndcore.store.store import Store
 from ndcore.store.url_rules import MinedRule, mine_rules, origin_of
 from ndcore.store.verdict import Key, Verdict
@@ -449,6 +448,8 @@ def _make_row(host: str, mined: MinedRule) -> tuple[Any, ...]:
 
 
 def run_shards(options: ShardsOptions) -> int:
+    from ndcore.store.shard_map import ShardMap
+
     given: dict[str, str] = {}
     with blame_command():
         for each in options.shards:
