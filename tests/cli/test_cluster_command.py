@@ -211,7 +211,8 @@ def test_an_interrupted_run_goes_on(tmp_path, records):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (("--guard", "0.3"), "--guard 0.3 is for --clustering components"), (("--guard", "0.9", "--clustering", "components"), "--guard 0.9 is for"),
+    (("--guard", "0.3"), "--guard 0.3 is for --clustering components"),
+    (("--guard", "0.9", "--clustering", "components"), "--guard 0.9 is for"),
     (("--clustering", "popular", "--method", "features"), "made of mod sketches"),
     (("--clustering", "popular", "--policy", "containment"), "clusters by resemblance"),
     (("--policy", "containment", "--method", "features"), "do not tell containment"),
