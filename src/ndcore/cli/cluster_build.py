@@ -373,7 +373,7 @@ def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict
 def check_grouping_options(
     options: ClusterOptions, before: Clustering | None, method: str, floor: float | None = None
 ) -> None:
-    """Raise UsageError if these parameters do not go together; those of earlier clusters, `before`, are the defaults.
+    """Raise UsageError if these parameters do not go together; earlier clusters, `before`, have the defaults.
 
     `floor` is the lowest resemblance of the pairs of `before`, if no other pairs are counted.
     """

@@ -65,7 +65,7 @@ def as_dataclass(options: type[Any]) -> None:
 def blame_command(options: Options | None = None) -> Iterator[None]:
     """Turn each ValueError of the block into a UsageError with its message: the command is at fault, not an input.
 
-    With `options`, the message names options where that of the library has parameters: --lost for lost=True.
+    With `options`, the parameters in a message of the library are written as options: lost=True as --lost.
     """
     try:
         yield
