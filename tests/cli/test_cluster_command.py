@@ -211,7 +211,8 @@ def test_an_interrupted_run_goes_on(tmp_path, records):
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (("--guard", "0.3"), "guard=0.3 is for"), (("--guard", "0.9", "--clustering", "components"), "guard=0.9 is for"),
+    (("--guard", "0.3"), "--guard 0.3 is for --clustering components"),
+    (("--guard", "0.9", "--clustering", "components"), "--guard 0.9 is for"),
     (("--clustering", "popular", "--method", "features"), "made of mod sketches"),
     (("--clustering", "popular", "--policy", "containment"), "clusters by resemblance"),
     (("--policy", "containment", "--method", "features"), "do not tell containment"),
@@ -229,7 +230,7 @@ def test_clusters_that_a_collection_cannot_have(tmp_path, records, collection, c
     new = tmp_path / "new.jsonl"
     new.write_text('{"id": "n", "text": "of one"}')
     for inputs in ((collection,), (collection, "-o", tmp_path / "d"), (collection, new, "-o", tmp_path / "d")):
-        assert "guard=0.3 is for" in refused(capsys, 2, "cluster", *inputs, "--guard", "0.3")
+        assert "--guard 0.3 is for --clustering components" in refused(capsys, 2, "cluster", *inputs, "--guard", "0.3")
     assert not (tmp_path / "d").exists()
     assert run("cluster", records, "-o", tmp_path / "f", "--method", "features", "-q") == 0
     assert "do not tell containment" in refused(capsys, 2, "cluster", tmp_path / "f", "--policy", "containment")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import jsonl, lines, run
 
-from ndcore.cli.contamination_page import DOCUMENTS_SHOWN, SHOWN
+from ndcore.cli.contamination_output import DOCUMENTS_SHOWN, SHOWN
 
 pytest.importorskip("msgspec")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import LOREM, jsonl, lines, run
 
-from ndcore.cli import contamination_tables
+from ndcore.cli import contamination_output
 
 pytest.importorskip("msgspec")
 
@@ -58,5 +58,5 @@ def test_passages_and_documents_are_of_contaminated_items():
 
 def test_rows_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch: pytest.MonkeyPatch):
     expected = tables("at once")
-    monkeypatch.setattr(contamination_tables, "ROWS", 1)
+    monkeypatch.setattr(contamination_output, "ROWS", 1)
     assert tables("one by one") == expected and expected["places"].count(b"\n") == 4

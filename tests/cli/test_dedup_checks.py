@@ -25,8 +25,10 @@ def corpus(tmp_path: Path) -> Path:
     (["--min-shingles", "-1"], "-1 is below 0; give a whole number from 0"),
     (["--drop-common", "1"], "1 is not below 1; give a number above 0 and below 1"),
     (["--drop-common", "0"], "0 is not above 0; give a number above 0 and below 1"),
-    (["--drop", "contained", "--clustering", "components"], "--clustering components does not; leave one of them out"),
-    (["--drop", "contained", "--clustering", "greedy"], "--drop contained makes stars"),
+    (["--drop", "contained", "--clustering", "greedy"], "--drop contained needs --clustering star, got 'greedy'"),
+    (["--drop", "contained", "--filter", "lsh"], "--drop contained needs --filter auto or 'complete': LSH finds documents"),
+    (["--max-lost", "3", "--reassign"], "--max-lost 3 needs --clustering star without reassign, got --reassign:"),
+    (["--max-lost", "3", "--clustering", "greedy"], "without reassign, got --clustering greedy: it is checked"),
 ])
 def test_refusals(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str

@@ -133,6 +133,14 @@ def test_common_shingles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "35 shingles in more than 50% of the documents, and in at least 20, count for nothing" in capsys.readouterr().out
 
 
+def test_a_file_that_has_no_weights(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    makes = "ndcore sketch IN -o FILE.nds --kind simhash --learn FILE.ndw makes one"
+    for weights, fault in ((corpus, "is not a file of weights"), (tmp_path / "none.ndw", "does not exist")):
+        for command in (["dedup", corpus, "-o", tmp_path / "o"], ["dedup", corpus, "-o", tmp_path / "o", "--dry-run"],
+                        ["sketch", corpus, "-o", tmp_path / "k.nds", "--kind", "simhash"]):
+            assert f"{weights} {fault}; {makes}" in refused(capsys, 2, *command, "--weights", weights)
+
+
 def test_weights(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     learned = tmp_path / "w.ndw"
     assert run("sketch", corpus, "-o", tmp_path / "s.nds", "--kind", "simhash", "--learn", learned, "--width", 3, "-q") == 0
@@ -150,7 +158,7 @@ def test_weights(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "weighted resemblance 0.5 or more" in page.read_text("utf-8")
     assert run("dedup", corpus, "-o", tmp_path / "dry", "--dry-run", *options) == 0
     capsys.readouterr()
-    for more, message in [(["--filter", "lsh"], "leave --filter out"), (["--width", "5"], "leave the option out")]:
+    for more, message in [(["--filter", "lsh"], "weights need --filter auto"), (["--width", "5"], "leave the option out")]:
         assert message in refused(capsys, 2, "dedup", corpus, "-o", tmp_path / "no", *options, *more)
 
 

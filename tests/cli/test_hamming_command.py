@@ -332,7 +332,7 @@ def test_parquet_columns_are_named(files, capsys):
 def test_join_reads_collections_of_every_kind(files, capsys, monkeypatch):
     folder, options = files
     np.save(folder / "asked.npy", np.array(QUERIES, np.uint64))
-    monkeypatch.setattr("ndcore.cli.hamming.ROWS", 2)  # Parquet in three parts
+    monkeypatch.setattr("ndcore.files.fingerprint_files.ROWS", 2)  # Parquet in three parts
     expected = sorted((i, distance, j) for i, a in enumerate(QUERIES) for j, b in enumerate(VALUES)
                       if (distance := reference.distance(a, b)) <= 3)
     for name, how in options.items():

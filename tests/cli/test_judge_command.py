@@ -81,6 +81,15 @@ def test_a_process_serves_to_who_has_the_secret(documents: Path):
     assert (documents.parent / "judged" / "evidence.html").exists()
 
 
+def test_settings_from_few_answers_are_noted(documents: Path, tmp_path: Path, capsys: Any):
+    for answers in (29, 30, True):
+        (tmp_path / "s.toml").write_text(write_settings({"threshold": 0.4}, {"answers": answers}))
+        words = ["dedup", documents, "-o", tmp_path / "o", "--overwrite", "--settings", tmp_path / "s.toml", "-q"]
+        assert main(list(map(str, words))) == 0
+        note = f"ndcore: note: the settings of {tmp_path / 's.toml'} come from 29 answers; 30 choose well"
+        assert capsys.readouterr().err.startswith(note) == (answers == 29)
+
+
 def test_dedup_takes_settings(documents: Path, tmp_path: Path, capsys: Any):
     (tmp_path / "s.toml").write_text(write_settings({"threshold": 0.4, "must_agree": ("title",), "drop": "contained"}))
     assert main(["dedup", str(documents), "-o", str(tmp_path / "one"), "--settings", str(tmp_path / "s.toml"), "-q"]) == 0

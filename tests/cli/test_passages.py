@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ndcore.cli.passages import excerpts_around, range_in, unite
+from ndcore.cli.passages import excerpts_by_item, range_in, unite
 from ndcore.files.documents import FileDocuments
 from ndcore.spans.token_places import TokenPlaces
 
@@ -33,11 +33,11 @@ def test_documents_stand_in_the_order_of_the_ranges(tmp_path: Path):
     path.write_text("".join(json.dumps({"id": f"d{i}", "text": f"text {i}"}) + "\n" for i in range(3)))
     with FileDocuments([str(path)]) as documents:
         documents.scan()
-        found = excerpts_around(documents, np.array([2, 0, 2]), places((0, 4), (5, 6), (5, 6)))
-        assert [(each.name, each.place, each.excerpt.text, each.excerpt.marks) for each in found] == [
+        found = excerpts_by_item(documents, np.arange(3), np.array([2, 0, 2]), places((0, 4), (5, 6), (5, 6)))
+        assert [(each.name, each.place, each.excerpt.text, each.excerpt.marks) for _, each in sorted(found.items())] == [
             ("d2", f"{path}:3", "text 2", [(0, 4)]), ("d0", f"{path}:1", "text 0", [(5, 6)]),
             ("d2", f"{path}:3", "text 2", [(5, 6)])]
-        assert excerpts_around(documents, np.array([], np.int64), places()) == []
+        assert excerpts_by_item(documents, np.arange(0), np.array([], np.int64), places()) == {}
 
 
 def test_the_first_group_colours_what_several_have():

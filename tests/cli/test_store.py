@@ -51,8 +51,9 @@ def test_create_with_options_of_the_verdict(tmp_path: Path, capsys: pytest.Captu
     assert (told["must_agree"], told["min_shingles"]) == (["title", "numbers"], 9)
     with Store.open(place, read_only=True, must_agree=["title", "numbers"]) as store:
         assert store.settings.min_shingles == 9
-    for words, why in ((("--must-agree", "title", "--evidence", "shingles"), "keeps no texts"),
-                       (("--min-shingles", "3", "--evidence", "sketch"), "keeps none"),
+    for words, why in ((("--must-agree", "title", "--evidence", "shingles"),
+                        "--must-agree title compares keys of the texts, and --evidence shingles keeps no texts"),
+                       (("--min-shingles", "3", "--evidence", "sketch"), "--evidence sketch keeps none"),
                        (("--must-agree", "dates"), "dates")):
         assert why in refused(capsys, 2, "store", "create", tmp_path / "n", *words)
     assert not (tmp_path / "n").exists()

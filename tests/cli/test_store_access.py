@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import run
 
-from ndcore.cli.store_access import as_json, check_key, find_key, show_date, show_key, unit_of
+from ndcore.cli.store import as_json, check_key, find_key, show_date, show_key, unit_of
 from ndcore.files.errors import DocumentError
 from ndcore.files.records import RecordError
 from ndcore.store.store import Store

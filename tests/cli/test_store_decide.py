@@ -80,6 +80,25 @@ def test_keys_and_dates_of_files(empty: Path, tmp_path: Path) -> None:
                 (first, None), (first.replace(month=6), change)]
 
 
+def test_the_field_date_is_read_where_records_have_it(
+    empty: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.jsonl").write_bytes(jsonl([{"id": 1, "text": "one", "date": "2024-05-01T10:00:00Z"},
+                                              {"id": 2, "text": "two"}, {"id": 3, "text": "three", "date": None}]))
+    (tmp_path / "p.csv").write_text("id,text,date\n4,four,2024-05-01T10:00:00Z\n5,five,\n")
+    (tmp_path / "q.csv").write_text("id,text\n6,six\n")
+    paths = [tmp_path / name for name in ("p.jsonl", "p.csv", "q.csv")]
+    assert run("store", "decide", empty, *paths, "-q") == 0
+    now = datetime.datetime.now(datetime.UTC)
+    with Store.open(empty, read_only=True) as store:
+        assert [dates(store, key)[0] for key in (1, "4")] == [MAY, MAY]
+        assert all(abs(dates(store, key)[0] - now) < datetime.timedelta(minutes=10) for key in (2, 3, "5", "6"))
+    said = refused(capsys, 1, "store", "decide", empty, paths[0], "--date-field", "date")
+    assert f"{paths[0]}:2: no field 'date'" in said
+    paths[0].write_bytes(jsonl([{"id": 7, "text": "seven", "date": "in spring"}]))
+    assert "the date field 'date': str 'in spring' is not a date" in refused(capsys, 1, "store", "decide", empty, paths[0])
+
+
 def test_dates_of_columns_and_now(empty: Path, tmp_path: Path) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     when = arrow.array([MAY, None], arrow.timestamp("us", "UTC"))

@@ -12,8 +12,7 @@ from deduplicated import CORPUS, WORDS
 
 import ndcore as nd
 from ndcore.cli.command import as_dataclass
-from ndcore.cli.commands import ClusterOptions, CreateOptions
-from ndcore.cli.options import TokenOptions
+from ndcore.cli.commands import ClusterOptions, CreateOptions, TokenOptions
 from ndcore.dedup.rules import CALLERS, Rules
 
 DESIGN = nd.FilterDesign.of(20, 4, 1, threshold=0.8)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TextIO
 
 from ndcore.cli.command import Options
-from ndcore.cli.options import RunOptions
+from ndcore.cli.commands import RunOptions
 from ndcore.files.outputs import STDOUT
 from ndcore.human import aligned, counted, printable
 from ndcore.recipe import Recipe

@@ -13,12 +13,12 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 import ndcore as nd
-from ndcore.cli.account import print_json
+from ndcore.cli.account import Account, present
 from ndcore.cli.commands import BenchOptions
 from ndcore.cli.info import processor
 from ndcore.parallel import thread_count
@@ -52,7 +52,6 @@ class Case(NamedTuple):
 
 
 def run_bench(options: BenchOptions) -> int:
-    """Run ``ndcore bench``."""
     threads = thread_count(options.threads)
     size = int(min(MOST_BYTES, max(FEWEST_BYTES, options.seconds * BYTES_PER_SECOND)))
     texts = {"Latin": generate(LATIN, size), "Cyrillic": generate(CYRILLIC, size)}
@@ -64,33 +63,18 @@ def run_bench(options: BenchOptions) -> int:
     checked = check([text[:300] for text in texts["Latin"][:5] + texts["Cyrillic"][:5]] + AWKWARD)
     if checked is None:
         return 1
-    if options.json:
-        figures = measure(list(cases(threads)), texts, options.seconds)
-        print_json(_make_account(figures, checked, size))
-        return 0
-    print(f"{checked} sketches agree with ndcore.reference in every variant")
-    print(f"MB/s of {size / 1e6:.1f} MB of generated text in UTF-8, from a list of str, 5 words to a shingle\n")
+    if not options.json:
+        print(f"{checked} sketches agree with ndcore.reference in every variant")
+        print(f"MB/s of {size / 1e6:.1f} MB of generated text in UTF-8, from a list of str, 5 words to a shingle\n")
     figures = measure(list(cases(threads)), texts, options.seconds)
-    for line in [*sketch_lines(figures, threads), "", *variant_lines(figures)]:
-        print(line)
-    return 0
-
-
-def _make_account(figures: dict[Case, float], checked: int, size: int) -> dict[str, Any]:
-    """Make the account of a benchmark."""
-    return {
-        "ndcore": nd.__version__,
-        "python": platform.python_version(),
-        "processor": processor(),
-        "cores": thread_count(None),
-        "NDCORE_VARIANT": os.environ.get("NDCORE_VARIANT"),
-        "checked_sketches": checked,
-        "text_bytes": size,
-        "figures": [
-            {**case._asdict(), "variants": dict(case.variants), "megabytes_per_second": speed}
-            for case, speed in figures.items()
-        ],
+    data = {
+        "ndcore": nd.__version__, "python": platform.python_version(), "processor": processor(),
+        "cores": thread_count(None), "NDCORE_VARIANT": os.environ.get("NDCORE_VARIANT"),
+        "checked_sketches": checked, "text_bytes": size,
+        "figures": [{**case._asdict(), "variants": dict(case.variants), "megabytes_per_second": speed}
+                    for case, speed in figures.items()],
     }
+    return present(options, Account(data, [*sketch_lines(figures, threads), "", *variant_lines(figures)]))
 
 
 # ---- the text

@@ -12,6 +12,7 @@ from typing import Any
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Figures, Listing, Note, Notes, TextBlock, files_written, present
+from ndcore.cli.command import option_of
 from ndcore.cli.commands import ChangesOptions
 from ndcore.cli.inputs import find_inputs, make_shingling
 from ndcore.cli.outputs import report_file
@@ -20,7 +21,7 @@ from ndcore.files.formats import ARCHIVED
 from ndcore.files.json_values import write_time
 from ndcore.files.page_captures import CapturedText, PageCapture, PageCaptures
 from ndcore.human import counted, printable
-from ndcore.progress import Progress, by_position, reporting
+from ndcore.progress import by_position, reporting
 from ndcore.report.calendar import DayBook, DayCapture, calendar_page
 from ndcore.report.model import ROWS, Figure, ReportTable
 from ndcore.store.verdict import Version, microseconds
@@ -77,13 +78,7 @@ class PageChanges:
 
 
 class ChangeFindings:
-    """The findings about captures: counts, pages, and the days of the calendar.
-
-    Parameters
-    ----------
-    listing : bool
-        Whether to list each capture. Otherwise memory grows only with pages and days.
-    """
+    """The findings about captures: counts, pages, and the days of the calendar; with `listing`, also each capture."""
 
     def __init__(self, listing: bool) -> None:
         self._listing = listing
@@ -112,37 +107,23 @@ class ChangeFindings:
         self.captures += 1
         self.revisits += capture.revisit
         self.same_bytes += bool(same)
-        amount = measure_change(name, resemblance)
-        shown = DayCapture(capture.url, f"{capture.date:%H:%M:%S}", describe_change(name, resemblance), amount)
+        alike = name in ("unchanged", "lexical")
+        amount = 1.0 if resemblance is None else 1.0 - resemblance  # of the change
+        words = name if resemblance is None or alike else f"{name}, resemblance {resemblance:.3f}"
+        shown = DayCapture(capture.url, f"{capture.date:%H:%M:%S}", words,
+                           None if name in ("first", "unknown") else 0.0 if alike else amount)
         self.book.add(capture.date.date(), shown, real or name == "gone")
-
-
-def measure_change(name: str, resemblance: float | None) -> float | None:
-    """Measure how much a page changed, 0 to 1: one minus the resemblance of both texts; None for "first" and "unknown"."""
-    if name in ("first", "unknown"):
-        return None
-    if name in ("unchanged", "lexical"):
-        return 0.0
-    return 1.0 if resemblance is None else 1.0 - resemblance
-
-
-def describe_change(name: str, resemblance: float | None) -> str:
-    """Describe a change in words."""
-    return name if resemblance is None or name in ("unchanged", "lexical") else f"{name}, resemblance {resemblance:.3f}"
 
 
 # ---- the command
 
 
 def run_changes(options: ChangesOptions) -> int:
-    """Run ``ndcore changes``."""
-    for name, given in {"--text-field": options.text_field, "--id-field": options.id_field,
-                        "--delimiter": options.delimiter}.items():
+    for name, given in options.take("text_field", "id_field", "delimiter").items():
         if given:
-            raise UsageError(f"{name} does nothing here: captures of web archives have no fields; leave it out")
+            raise UsageError(f"{option_of(name)} does nothing here: captures of web archives have no fields; leave it out")
     page = report_file(options.report, options.overwrite, options.inputs)
-    shingling = make_shingling(unit=options.unit, width=options.width, normalize=options.normalize,
-                               stop_words=options.stop_words)
+    shingling = make_shingling(options)
     [inputs] = find_inputs(options, (options.inputs, ()))
     named = [source for source in inputs.sources if source.named and source.location]
     wrong = next((source.path for source in named if source.kind not in ARCHIVED), None)
@@ -154,23 +135,17 @@ def run_changes(options: ChangesOptions) -> int:
         with captures, reporting(not options.quiet) as report:
             captures.collect(by_position(report, "reading", captures.position))
             _refuse_nothing(captures, options.inputs[0])
-            _compare_all(captures, findings, shingling, options.threshold, report)
+            for done, compared in enumerate(compare_captures(captures, shingling, options.threshold), 1):
+                findings.add(*compared)
+                if done % 100 == 0:
+                    report("comparing", done, len(captures))
+            report("comparing", len(captures), len(captures))
         account = _make_account(options, captures, findings, shingling)
         if page is not None:
             page.write(_render(account.data, findings))
             page.commit()
             options.outcome.written = True
     return present(options, account)
-
-
-def _compare_all(captures: PageCaptures, findings: ChangeFindings, shingling: Shingling, threshold: float,
-                 report: Progress) -> None:
-    """Compare all captures."""
-    for done, compared in enumerate(compare_captures(captures, shingling, threshold), 1):
-        findings.add(*compared)
-        if done % 100 == 0:
-            report("comparing", done, len(captures))
-    report("comparing", len(captures), len(captures))
 
 
 def _refuse_nothing(captures: PageCaptures, path: str) -> None:

@@ -43,7 +43,7 @@ from ndcore.stats.ratio import Range
 from ndcore.storage.job_description import COLLECTION
 from ndcore.storage.staging import Staging, commit_together
 
-# ---- the account, and the page
+# ---- the account
 
 LARGEST = 5  # clusters on the terminal
 OF_VERSIONS = "after another with the same value of --one-per: not compared"
@@ -137,22 +137,10 @@ def _name_document(ident: str, place: Place | None) -> str:
     return f"{printable(str(place))} ({printable(ident, 60)})"
 
 
-def render_page(built: Built, account: Account, command_line: str) -> str:
-    """Render the page of ``--report``."""
-    names, repeats = built.collection.names, account.data["repeated_ids"]
-    return render(from_clustering(
-        built.collection.clustering, corpora=None if built.documents is None else (built.documents,),
-        starts=(built.earlier,), name=lambda position: str(names[position]), rejected=account.data["counts"]["rejected"],
-        notes=[f"{counted(repeats, 'document has', 'documents have')} the id of an earlier one."] if repeats else [],
-        command=command_line,
-    ))
-
-
 # ---- the command
 
 
 def run_cluster(options: ClusterOptions) -> int:
-    """Run ``ndcore cluster``."""
     options = with_settings(options, "collection")
     page = report_file(options.report, options.overwrite, options.inputs, options.output)
     if options.dry_run:
@@ -197,7 +185,13 @@ def _write_page(options: ClusterOptions, built: Built, page: PageFile | None) ->
     """Write the page of ``--report``, if requested, beside its final name; return the object that commits it."""
     if page is None:
         return []
-    page.write(render_page(built, cluster_account(built), options.command_line))
+    data, names = cluster_account(built).data, built.collection.names
+    repeats = counted(data["repeated_ids"], "document has", "documents have")
+    page.write(render(from_clustering(
+        built.collection.clustering, corpora=None if built.documents is None else (built.documents,),
+        starts=(built.earlier,), name=lambda position: str(names[position]), rejected=data["counts"]["rejected"],
+        notes=[f"{repeats} the id of an earlier one."] if data["repeated_ids"] else [], command=options.command_line,
+    )))
     return [page.staging]
 
 

@@ -57,18 +57,13 @@ class CollectionOutput(JobOutput):
     others = "the output {name} {fault}; give another name, or --overwrite to replace a collection"
 
     def __init__(self, name: str, overwrite: bool, outcome: Outcome) -> None:
-        """Name the directory, without checking or writing anything yet."""
         super().__init__(name, overwrite, outcome, COLLECTION_JOB)
 
     def claim(self, source: dict[str, Any]) -> None:
         """Claim the directory for this run, or one beside it if ``--overwrite`` replaces a collection.
 
-        Raises
-        ------
-        BlockingIOError
-            Another process uses the collection.
-        UsageError
-            The directory beside it holds anything but the remains of an interrupted run.
+        Raises BlockingIOError if another process uses the collection; UsageError if the directory beside it holds anything
+        but the remains of an interrupted run.
         """
         beside = unfinished_beside(self.name)
         there = self.description.is_in(self.path)
@@ -290,7 +285,7 @@ def _build(
             raise UsageError(
                 f"{old.path} was made with --method {old.parameters['method']}, not {options.method}; leave it out"
             )
-        as_before = {name: getattr(options, name) for name in (*DEFAULTS, "max_holders")}  # None: as in the old collection
+        as_before = options.take(*DEFAULTS, "max_holders")  # None: as in the old collection
         return old.extend(output.path, texts, ids, **{**how, **as_before, "run": options.run_length})
 
 
@@ -352,14 +347,13 @@ def _take_up_finished(
 
 
 class _LaterIds:
-    """The ids of documents, available once they have been read. Raises DocumentError if all were rejected."""
+    """The ids of documents, once they have been read. If all were rejected, the output is removed."""
 
     def __init__(self, documents: FileDocuments, output: Path) -> None:
-        """Set the documents, and the directory to remove if all are rejected."""
         self.documents, self.output = documents, output
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the ids, once the documents have been read."""
+        """Iterate over the ids. Raises DocumentError if all documents were rejected."""
         error = only_rejected(self.documents)
         if error is not None:
             shutil.rmtree(self.output)  # an unfinished collection of nothing
@@ -372,45 +366,33 @@ class _LaterIds:
 
 def _choose_grouping(options: ClusterOptions, before: Clustering | None) -> dict[str, Any]:
     """Choose the parameters of the clusters: from the options, else from earlier clusters, else the defaults."""
-    given = {name: getattr(options, name) for name in DEFAULTS}
-    return {
-        name: value if value is not None else DEFAULTS[name] if before is None else getattr(before, name)
-        for name, value in given.items()
-    }
+    return {name: value if value is not None else DEFAULTS[name] if before is None else getattr(before, name)
+            for name, value in options.take(*DEFAULTS).items()}
 
 
 def check_grouping_options(
     options: ClusterOptions, before: Clustering | None, method: str, floor: float | None = None
 ) -> None:
-    """Raise UsageError if these parameters do not go together.
+    """Raise UsageError if these parameters do not go together; earlier clusters, `before`, have the defaults.
 
-    Parameters
-    ----------
-    before : Clustering or None
-        Earlier clusters, whose parameters are the defaults.
-    floor : float, optional
-        The lowest resemblance of the pairs of `before`, if no other pairs are counted.
+    `floor` is the lowest resemblance of the pairs of `before`, if no other pairs are counted.
     """
     chosen = _choose_grouping(options, before)
     if floor is not None:
         chosen["guard"] = options.guard  # like `Clustering.rethreshold`
     else:
         floor = min(FLOOR, chosen["threshold"])
-    with blame_command():
-        ClusterGrouping(**chosen, least=LEAST).check(method, floor, _choose_apart(options, before))
-
-
-def _choose_apart(options: ClusterOptions, before: Clustering | None) -> list[str]:
-    """Choose the names of the options that keep documents apart: as given, or from earlier clusters."""
-    return [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
+    apart = [name for name in _APART if getattr(options, name) or (before is not None and name in before.parameters)]
+    with blame_command(options):
+        ClusterGrouping(**chosen, least=LEAST).check(method, floor, apart)
 
 
 def _collect_parameters(options: ClusterOptions) -> dict[str, Any]:
     """Return the parameters of `Collection.build` that the options give, except method and sketcher."""
     return {
         **_choose_grouping(options, None),
-        "max_holders": options.max_holders or MAX_HOLDERS, "run": options.run_length or RUN,
-        "memory_limit": options.memory_limit, "threads": options.threads, "progress": not options.quiet,
+        "max_holders": options.max_holders or MAX_HOLDERS, "run": options.run_length or RUN, "progress": not options.quiet,
+        **options.take("memory_limit", "threads"),
     }
 
 
@@ -447,7 +429,7 @@ def _describe_source(options: ClusterOptions, old: Collection | None, inputs: In
     names = ["threshold", "method", "max_holders", "run_length", "modulus", "seed", "width", "unit", "normalize",
              "stop_words", *(name for name in _APART if getattr(options, name))]
     return {**known, "inputs": stamps_of(inputs), "reading": reading_of(options),
-            "options": {name: getattr(options, name) for name in names}}
+            "options": options.take(*names)}
 
 
 def _count_text_bytes(inputs: Inputs) -> int:

@@ -11,8 +11,8 @@ from ndcore._version import __version__
 from ndcore.choices import LONGEST_RECORD
 from ndcore.cli.account import print_json
 from ndcore.cli.commands import CollapseOptions
-from ndcore.cli.inputs import make_shingling, refuse_stdin_twice
-from ndcore.cli.store_access import open_store
+from ndcore.cli.inputs import TOKENS, make_shingling, refuse_stdin_twice
+from ndcore.cli.store import open_store
 from ndcore.collection.collection import Collection
 from ndcore.dedup.search_results import CollapsedHits, collapse_hits
 from ndcore.files.errors import DocumentError, UsageError
@@ -23,11 +23,12 @@ from ndcore.store.store import Store
 
 
 def run_collapse(options: CollapseOptions) -> int:
-    """Run ``ndcore collapse``, and return the exit code."""
     if [options.text_field, options.collection, options.store].count(None) != 2:
         raise UsageError("give one of --text-field, to compare texts, --collection and --store, to fold by known clusters")
     refuse_stdin_twice([*options.earlier, options.response])
-    about_texts = {"threshold": options.threshold, "drop": options.drop, "shingling": _choose_shingling(options)}
+    given_any = any(value is not None for value in options.take("width", *TOKENS).values())
+    shingling = make_shingling(options) if given_any else None
+    about_texts = {**options.take("threshold", "drop"), "shingling": shingling}
     if options.text_field is None and any(value is not None for value in about_texts.values()):
         raise UsageError("--threshold, --drop and the options of shingles are about texts; with --collection and --store "
                          "no text is read: leave them out")
@@ -51,12 +52,6 @@ def run_collapse(options: CollapseOptions) -> int:
     else:
         print(to_json(collapsed.response).decode())
     return 0
-
-
-def _choose_shingling(options: CollapseOptions) -> Any:
-    """Make the shingling of the options; None if none was given."""
-    given = {name: getattr(options, name) for name in ("unit", "width", "normalize", "stop_words")}
-    return None if all(value is None for value in given.values()) else make_shingling(**given)
 
 
 def _collapse(path: str, given: dict[str, Any], earlier: list[Any]) -> CollapsedHits:

@@ -21,6 +21,7 @@ import argparse
 import contextlib
 import importlib
 import inspect
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -38,27 +39,14 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass
 class Outcome:
-    """The output that a command has written so far; `main` reports it if the command ends early.
+    """The output that a command has written so far; `main` reports it if the command ends early."""
 
-    Attributes
-    ----------
-    written : bool
-        The output is complete.
-    printed : bool
-        Standard output has a part of the result.
-    message : str
-        A description of what the next run can resume. It replaces the message from the other two attributes.
-    begun : float
-        The time when the command began, of `time.monotonic`.
-    """
-
-    written: bool = False
-    printed: bool = False
-    message: str = ""
+    written: bool = False  # the output is complete
+    printed: bool = False  # standard output has a part of the result
+    message: str = ""  # what the next run can resume; it replaces the message from the other two
     begun: float = field(default_factory=time.monotonic)
 
     def __str__(self) -> str:
-        """Say what was written."""
         if self.message:
             return self.message
         if self.written:
@@ -74,12 +62,27 @@ def as_dataclass(options: type[Any]) -> None:
 
 
 @contextlib.contextmanager
-def blame_command() -> Iterator[None]:
-    """Turn each ValueError of the block into a UsageError with the same message: the command is at fault, not an input."""
+def blame_command(options: Options | None = None) -> Iterator[None]:
+    """Turn each ValueError of the block into a UsageError with its message: the command is at fault, not an input.
+
+    With `options`, the parameters in a message of the library are written as options: lost=True as --lost.
+    """
     try:
         yield
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(str(error) if options is None else _name_options(str(error), type(options))) from error
+
+
+def _name_options(message: str, options: type[Options]) -> str:
+    """Write parameters in a message, such as ``cluster='star'`` or ``must_agree=['title']``, as options."""
+    names = {each.name: option_names(each, spec)[-1] for each, spec in specs(options) if spec.group}
+
+    def as_option(parameter: re.Match[str]) -> str:
+        name, value = parameter.groups()
+        words = re.sub(r"[\[\]',]", "", value)
+        return parameter[0] if name not in names else f"{names[name]} {words}" if words not in ("True", "…") else names[name]
+
+    return re.sub(r"\b(\w+)=(\[[^\]]*\]|'[^']*'|[\w.]*\w|…)", as_option, message)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -100,6 +103,10 @@ class Options:
         as_dataclass(cls)
         return cls(**{each.name: getattr(args, each.name) for each in fields(cls)})
 
+    def take(self, *names: str) -> dict[str, Any]:
+        """Return the values of some options by their names, to be passed on as keywords of the same names."""
+        return {name: getattr(self, name) for name in names}
+
     def list_given(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the options that were given: the name of the field, and the names of the option."""
         for each, spec in specs(type(self)):
@@ -108,47 +115,21 @@ class Options:
 
 
 class Spec(NamedTuple):
-    """The command-line form of a field.
+    """The command-line form of a field."""
 
-    Attributes
-    ----------
-    group : str
-        Title of its group in the help; "" for an argument without a name.
-    help : str
-    names : tuple of str
-        Names of the option. Empty: two dashes and the name of the field.
-    metavar : str or None
-    parse : callable or None
-        Converts text to the value; raises ArgumentTypeError that says what is accepted.
-    choices : sequence of str or None
-    nargs : str or int or None
-        As for argparse.
-    required : bool
-    excludes : str
-        Options of a group with the same word here exclude each other.
-    """
-
-    group: str
+    group: str  # title of its group in the help; "" for an argument without a name
     help: str
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the option; empty: two dashes and the name of the field
     metavar: str | None = None
-    parse: Callable[[str], Any] | None = None
+    parse: Callable[[str], Any] | None = None  # converts text, or raises ArgumentTypeError that says what is accepted
     choices: Sequence[str] | None = None
-    nargs: str | int | None = None
+    nargs: str | int | None = None  # as for argparse
     required: bool = False
-    excludes: str = ""
+    excludes: str = ""  # options of a group with the same word here exclude each other
 
 
 def option(group: str, help: str, *names: str, default: Any = None, many: bool = False, **spec: Any) -> Any:
-    """Make the field of an option; type checkers see the type annotation of the class.
-
-    Parameters
-    ----------
-    many : bool
-        The option may be repeated, and the default is an empty list.
-    spec : optional
-        Other attributes of `Spec`.
-    """
+    """Make the field of an option, which may be repeated if there are `many`; `spec` has other attributes of `Spec`."""
     metadata = {"spec": Spec(group, help, names, **spec)}
     return field(default_factory=list, metadata=metadata) if many else field(default=default, metadata=metadata)
 
@@ -162,23 +143,13 @@ def argument(metavar: str, help: str, nargs: str | int | None = None, choices: S
 
 
 class Command(NamedTuple):
-    """A command: its options, its line in the list of commands, and the function that does the work.
-
-    Attributes
-    ----------
-    run : str
-        Module below ``ndcore.cli`` and function, such as "judge.run_judge".
-    reads : str
-        A sentence about the inputs, which ends the description.
-    epilog : str
-        The text of the help below the options.
-    """
+    """A command: its options, its line in the list of commands, and the function that does the work."""
 
     options: type[Options]
     line: str
-    run: str
-    reads: str
-    epilog: str
+    run: str  # module below ``ndcore.cli`` and function, such as "judge.run_judge"
+    reads: str  # a sentence about the inputs, which ends the description
+    epilog: str  # the text of the help below the options
 
     @property
     def description(self) -> str:

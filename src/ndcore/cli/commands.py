@@ -1,13 +1,14 @@
 """Every command of the command line: its options, its help, its completion, and the function that does the work.
 
-`ndcore.cli.command` says how to add one. ``ndcore --help`` lists them in this order.
+`ndcore.cli.command` says how to add one. Options that several commands share come first, as classes that commands inherit.
+``ndcore --help`` lists the commands in this order.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ndcore.choices import AGREEMENTS, DROPS, EVIDENCE, FILTERS, FOLDS, KEYS, LANGUAGES, ORDERS, SCOPES, SIMHASH_BITS
+from ndcore import choices
 from ndcore.cli import values
 from ndcore.cli.command import (
     COMMANDS,
@@ -23,27 +24,6 @@ from ndcore.cli.command import (
     family,
     option,
 )
-from ndcore.cli.options import (
-    DOCUMENTS,
-    FINGERPRINT_FORMATS,
-    FINGERPRINTS,
-    FORMATS,
-    INPUTS,
-    ChangeOptions,
-    DocumentOptions,
-    DryRunOptions,
-    FieldOptions,
-    FingerprintOptions,
-    HammingOptions,
-    KeyOptions,
-    ReadingOptions,
-    RecordOptions,
-    RunOptions,
-    SeedOptions,
-    SettingsOptions,
-    ShingleOptions,
-    StoreOptions,
-)
 from ndcore.human import enumerated
 
 if TYPE_CHECKING:
@@ -56,8 +36,185 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "FAMILIES"]
 
+# ---- options that several commands share
+
+FORMATS = (
+    "Files hold text, JSON lines (.jsonl, .ndjson, .jl), JSON (.json: an array, lines, or one object), CSV or TSV with a "
+    "header, HTML (.html, .htm, .xhtml), mail (.eml, .mbox), web archives (.warc, .wet, .arc), indexes of them (.cdx, "
+    f".cdxj), all of these also compressed by {enumerated(choices.COMPRESSIONS.values())}, or Parquet, Arrow, Feather"
+)
+_PLACES = "Inputs are files, directories, URLs such as s3://BUCKET/FOLDER (extra remote), or - for standard input. "
+_READ = (
+    ". Their first bytes tell the format. Standard input is records of any format, or a web archive. A file that is not "
+    "text is an error; in a directory it is passed over and listed."
+)
+DOCUMENTS = f"{_PLACES}{FORMATS}{_READ}"
+INPUTS = f"{_PLACES}{FORMATS}, or the sketches of ndcore sketch{_READ}"
+FINGERPRINTS = (
+    "Fingerprints are simhashes saved by ndcore sketch, a .npy array, a column of Parquet, or a column of text: decimal "
+    "numbers, or hexadecimal ones with 0x; tabs, commas or blanks separate columns, and - is text on standard input. Any "
+    "other file has 8 bytes for each fingerprint, little-endian."
+)
+FINGERPRINT_FORMATS = ("npy", "raw", "parquet", "hex", "decimal")
+
+
+class TokenOptions(Options):
+    """The options of tokens; None for an option that was not given."""
+
+    unit: str | None = option(SHINGLES, "kind of token (default word)", choices=choices.UNITS)
+    normalize: str | None = option(SHINGLES,
+        "NFKC: Unicode normalization of words and characters; scan: the same of characters, without white space and hyphens "
+        "at line ends; words: compare lines, paragraphs and sentences by their words (default none)",
+        choices=tuple(choices.NORMALIZED))
+    stop_words: values.FileLines | None = option(SHINGLES,
+        "words to leave out, one per line (default none)", metavar="FILE", parse=values.lines)
+
+
+class WidthOptions(Options):
+    """The width of shingles."""
+
+    width: int | None = option(SHINGLES, "tokens per shingle (default 5)", metavar="W", parse=values.positive)
+
+
+class ShingleOptions(TokenOptions, WidthOptions):
+    """What a shingle is."""
+
+
+class SettingsOptions(Options):
+    """Settings in a file or by name."""
+
+    settings: str | None = option(DUPLICATES,
+        "take threshold, shingles and rules from this file, which ndcore judge writes; or the name noisy: settings for text "
+        "with errors in its letters, as of scanned pages", metavar="FILE.toml")
+
+
+class SeedOptions(Options):
+    """The seed of sketches."""
+
+    seed: int | None = option(SHINGLES,
+        "seed of the random permutations (default 1)", metavar="N", parse=values.seed)
+
+
+class RecordOptions(Options):
+    """The fields of text and id, and how files are read; None for an option that was not given."""
+
+    text_field: list[str] | None = option(INPUT,
+        "field of a record that holds the text (default text). Repeatable: the texts of all fields are joined",
+        metavar="FIELD")
+    id_field: str | None = option(INPUT, "field that holds the id (default id)", metavar="FIELD")
+    html_part: str | None = option(INPUT,
+        "text of HTML: the whole page, or its main content (the whole page if none is recognized). With this option the "
+        "text fields of records are HTML too (default: page, and text fields are plain text)",
+        "--html", parse=values.part, choices=choices.HTML_PARTS)
+    max_record: int = option(INPUT,
+        "a longer line, row, record or text is an error, or with --on-error skip left out (default 256M; G is 1024^3 "
+        "bytes)", metavar="SIZE", parse=values.memory, default=choices.LONGEST_RECORD)
+    archives: str | None = option(INPUT,
+        "folder of the web archives that an index (.cdx, .cdxj) names (default: the folder of the index)", metavar="DIR",
+        parse=values.folder)
+    encoding: str | None = option(INPUT,
+        "encoding of text, CSV, and HTML files without a byte order mark, and of mail that names none, as cp1252 or "
+        "shift_jis (default: detected). JSON is UTF-8", metavar="NAME", parse=values.encoding)
+    delimiter: str | None = option(INPUT,
+        "character between the fields of CSV and TSV, or tab (default: in .csv detected among , ; tab |)",
+        metavar="CHAR", parse=values.delimiter)
+
+
+class FieldOptions(RecordOptions):
+    """How collections are read: records, files of directories, and documents that cannot be read."""
+
+    text_field: list[str] | None = option(INPUT,
+        "field or column that holds the text (default text); data.text is the field text of the object data. Repeatable: "
+        "the texts of all fields are joined, each on its own line", metavar="FIELD")
+    id_field: str | None = option(INPUT,
+        "field or column that holds the id; every record must have it (default id, or file:line if there is none). In "
+        "archives the id is the URL", metavar="FIELD")
+    include: list[str] = option(INPUT,
+        "in directories, read only files that match, as '*.txt' or 'docs/**/*.md' (as in .gitignore; repeatable)",
+        metavar="GLOB", many=True)
+    exclude: list[str] = option(INPUT,
+        "in directories, leave out files and folders that match (repeatable)", metavar="GLOB", many=True)
+    hidden: bool = option(INPUT, "also read files and folders whose names begin with a dot, as .git")
+    on_error: str = option(INPUT,
+        "at a document that cannot be read: stop, or skip it and list it (default stop)",
+        choices=("stop", "skip"), default="stop")
+
+
+class RunOptions(Options):
+    """Threads, and reports of progress."""
+
+    threads: int | None = option(RUNNING,
+        "number of threads (default: all cores); results do not depend on it", metavar="N", parse=values.positive)
+    quiet: bool = option(RUNNING, "print no progress and no report", "-q")
+
+
+class ReadingOptions(FieldOptions, RunOptions):
+    """The choice of documents, and how they are read."""
+
+
+class DocumentOptions(TokenOptions, ReadingOptions):
+    """The options of every command that reads a collection; each defines `inputs`, --json and --overwrite itself."""
+
+    inputs: list[str]
+    json: bool
+    overwrite: bool
+
+
+class DryRunOptions(DocumentOptions):
+    """The options of a command that can estimate the costs of a run."""
+
+    output: str | None
+    dry_run: bool = option(RUNNING,
+        "read a sample for a few seconds, estimate the number of documents and the time, memory and disk space of the "
+        "run, and write nothing")
+
+
+class StoreOptions(Options):
+    """The store of a command."""
+
+    store: str = argument("STORE", "a directory made by ndcore store create")
+    json: bool
+
+
+class KeyOptions(StoreOptions):
+    """A page of a store."""
+
+    key: str = argument("KEY", "key of a page: its URL, its id, or its path")
+
+
+class ChangeOptions(StoreOptions):
+    """The options of a command that changes a store."""
+
+    quiet: bool = option(RUNNING, "print no report", "-q")
+
+
+class FingerprintOptions(RunOptions):
+    """The options of a command that reads fingerprints: their columns in the file, and how to run."""
+
+    json: bool
+    format: str | None = option(INPUT, "format of the file (default: by its suffix)", choices=FINGERPRINT_FORMATS)
+    field: str | None = option(INPUT, "column of the fingerprints: a name in Parquet, a number from 1 in text", metavar="C")
+    id_field: str | None = option(INPUT, "column of the ids (default: positions from 0 are the ids)", metavar="C")
+
+
+class HammingOptions(Options):
+    """The fingerprints and their distance; None for an option that was not given."""
+
+    max_distance: int | None = option("fingerprints",
+        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance)
+    bits: int | None = option("fingerprints",
+        "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
+        parse=values.fingerprint_bits)
+
+
+class HammingSearchOptions(FingerprintOptions, HammingOptions):
+    """The options of a command that reads fingerprints and searches them."""
+
+
+# ---- the commands
+
 VERDICTS = "which pairs count, and what a drop costs"
-KEYS_OF_TEXTS = enumerated(f"{compared} ({name})" for name, compared in AGREEMENTS.items())
+KEYS_OF_TEXTS = enumerated(f"{compared} ({name})" for name, compared in choices.AGREEMENTS.items())
 WRITES = ("cleaned", "annotated", "attributes")  # outputs of ndcore repeats
 SKETCHES = ("minhash", "bottom", "mod", "simhash", "winnow")
 
@@ -96,7 +253,7 @@ class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
         "how candidate pairs are found. lsh: by MinHash bands, which misses a pair at the threshold with a probability "
         "of at most 0.001. complete: prefix filtering over all shingles, which misses no pair, and takes 8 bytes of "
         "temporary disk for each shingle. auto: the cheaper one, by an estimate from the first documents; --drop "
-        "contained always misses none (default auto)", choices=FILTERS, default="auto")
+        "contained always misses none (default auto)", choices=choices.FILTERS, default="auto")
     against: list[str] = option(DUPLICATES,
         "also drop near-duplicates of the documents in this file, directory, file of signatures or collection of "
         "signatures (ndcore cluster --method features); IN stays as it is. Repeatable", metavar="IN", many=True)
@@ -116,10 +273,10 @@ class DedupOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions):
     drop: Any = option(VERDICTS,
         "documents to drop. resembling: those that resemble a kept document. contained: those that are contained in one, "
         "as an excerpt in a longer document: at least the share T of their shingles is in it. Add --keep longest, or an "
-        "excerpt that comes first is kept as well (default resembling)", choices=DROPS, default="resembling")
+        "excerpt that comes first is kept as well (default resembling)", choices=choices.DROPS, default="resembling")
     must_agree: list[str] = option(VERDICTS,
         f"never drop a document for one that differs from it in {KEYS_OF_TEXTS}. Repeatable",
-        metavar="NAME", choices=AGREEMENTS, many=True)
+        metavar="NAME", choices=choices.AGREEMENTS, many=True)
     min_shingles: int = option(VERDICTS,
         "leave documents of fewer shingles alone, unless their words equal another's (default 0)",
         metavar="N", parse=values.whole, default=0)
@@ -174,7 +331,7 @@ class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
         metavar="N", parse=values.minima)
     bits: str | None = option("kind of sketch",
         "simhash: bits of a simhash; distances of more bits tell near from far better (default 64)",
-        choices=tuple(map(str, SIMHASH_BITS)))
+        choices=tuple(map(str, choices.SIMHASH_BITS)))
     weights: str | None = option("kind of sketch",
         "simhash: distinct counts each shingle once, which repetitive files need; or a file of weights (default: each "
         "shingle counts as often as it occurs)", metavar="WEIGHTS")
@@ -280,7 +437,7 @@ class ContaminationOptions(DryRunOptions):
         "measured)", metavar="BITS", parse=values.bits)
     fold: tuple[Fold, ...] | None = option("items",
         "what is folded in items and corpus before words are compared, separated by commas, or all: "
-        + ". ".join(f"{name}: {what}" for name, what in FOLDS.items()), metavar="KINDS", parse=values.folds)
+        + ". ".join(f"{name}: {what}" for name, what in choices.FOLDS.items()), metavar="KINDS", parse=values.folds)
     item_id_field: str | None = option("items",
         "field or column of items that holds the id (default id, or file:line if there is none)", metavar="FIELD")
     benchmark_field: str | None = option("items",
@@ -331,12 +488,12 @@ class RankOptions(ReadingOptions):
     json: bool = option(OUTPUT, "print summary.json instead of the report")
     language: str | None = option("ranking",
         "language of all files: text, whose tokens are words, or a language of programs (default: by their suffixes)",
-        choices=("text", *LANGUAGES))
+        choices=("text", *choices.LANGUAGES))
     template: list[str] = option("ranking",
         "text or code that was given to all, which does not count", metavar="FILE", nargs="+", many=True)
     by: Literal["larger", "mean"] = option("ranking",
         "order of the pairs: by the larger of both shares of fingerprints in common, or by their mean (default mean)",
-        choices=ORDERS[1:], default="mean")
+        choices=choices.ORDERS[1:], default="mean")
     max_holders: int = option("ranking",
         "what more than N submissions have does not count; a group is one of them (default 10)", metavar="N",
         parse=values.integer(2, 2**32 - 1), default=10)
@@ -482,7 +639,8 @@ class ClusterOptions(SeedOptions, ShingleOptions, SettingsOptions, DryRunOptions
         "of documents with the same value in this field compare the first only, such as of captures of one URL; the "
         "others are its versions", metavar="FIELD")
     must_agree: list[str] = option("documents that are kept apart",
-        f"keep documents apart that differ in {KEYS_OF_TEXTS}. Repeatable", metavar="NAME", choices=AGREEMENTS, many=True)
+        f"keep documents apart that differ in {KEYS_OF_TEXTS}. Repeatable", metavar="NAME", choices=choices.AGREEMENTS,
+        many=True)
     min_shingles: int | None = option("documents that are kept apart",
         "leave documents of fewer shingles alone, unless their words equal another's (default 0)", metavar="N",
         parse=values.whole)
@@ -564,7 +722,8 @@ class CollapseOptions(ShingleOptions):
     threshold: float | None = option(DUPLICATES,
         "resemblance from which a hit is left out (default 0.8)", metavar="T", parse=values.threshold)
     drop: str | None = option(DUPLICATES,
-        "leave out hits that resemble one above them, or also those contained in one (default resembling)", choices=DROPS)
+        "leave out hits that resemble one above them, or also those contained in one (default resembling)",
+        choices=choices.DROPS)
     json: bool = option(OUTPUT, "print one JSON object: what was folded under which hit, and the answer")
 
 
@@ -584,19 +743,19 @@ class CreateOptions(SeedOptions, ShingleOptions, SettingsOptions):
         parse=values.threshold)
     scope: Literal["all", "host"] = option(DUPLICATES,
         "pages that are compared: all, or pages of one host, whose keys are URLs (default all)",
-        choices=SCOPES, default="all")
+        choices=choices.SCOPES, default="all")
     must_agree: list[str] = option(DUPLICATES,
         f"never take a page for a near-duplicate of one that differs from it in {KEYS_OF_TEXTS}. Repeatable; needs "
-        "--evidence text", metavar="NAME", choices=AGREEMENTS, many=True)
+        "--evidence text", metavar="NAME", choices=choices.AGREEMENTS, many=True)
     min_shingles: int = option(DUPLICATES,
         "leave pages of fewer shingles alone, unless their words equal another's (default 0)",
         metavar="N", parse=values.whole, default=0)
     keys: Literal["plain", "url"] = option("what is kept",
         "keys of pages: plain, or url: normalised by w3lib, so parameters in another order make the same page (default "
-        "plain)", choices=KEYS, default="plain")
+        "plain)", choices=choices.KEYS, default="plain")
     evidence: Literal["text", "shingles", "sketch"] = option("what is kept",
         "what is kept of each page: its text, its shingles, or its sketch alone, with which verdicts are estimates "
-        "(default text)", choices=EVIDENCE, default="text")
+        "(default text)", choices=choices.EVIDENCE, default="text")
     num_perm: int | None = option(SHINGLES,
         "length of a MinHash signature (default 84, or more if the threshold needs it)", metavar="N", parse=values.positive)
     json: bool = option(OUTPUT, "print the settings as one JSON object")
@@ -609,7 +768,7 @@ class CreateOptions(SeedOptions, ShingleOptions, SettingsOptions):
          epilog='With - for IN, each line of standard input is a page, {"key": ..., "text": ..., "date": ...}; date may '
                 "be missing. For each line a verdict is written to standard output as one line of JSON, as soon as the "
                 "input pauses: a crawler in any language may wait for the answer before it sends the next page.")
-class DecideOptions(FieldOptions, RunOptions, StoreOptions):
+class DecideOptions(ReadingOptions, StoreOptions):
     """Add pages to a store, with a verdict on each: new (kept), or identical, lexical, shingle or near, and the page
     that represents it. The key of a page is its URL in archives, the id of a record, the path of a file below the input.
     The same key again is a new version.
@@ -622,8 +781,8 @@ class DecideOptions(FieldOptions, RunOptions, StoreOptions):
     overwrite: bool = option(OUTPUT, "replace FILE, even if ndcore did not write it")
     json: bool = option(OUTPUT, "print the account of the run as one JSON object")
     date_field: str | None = option(INPUT,
-        "field or column that holds the date of a page (default: in archives the date of capture; with -, the field "
-        "date)", metavar="FIELD")
+        "field or column that holds the date of a page; every record must have it (default date, if there is one; in "
+        "archives the date of capture)", metavar="FIELD")
     date: datetime.datetime | None = option(INPUT,
         "date of pages that have none, for instance of a whole sweep: 2024-05-01, 2024-05, 2024-05-01T10:00:00Z, "
         "YYYYMMDDhhmmss (default now)", metavar="DATE", parse=values.moment)
@@ -667,7 +826,7 @@ class HistoryOptions(KeyOptions):
     json: bool = option(OUTPUT, "print a list of objects")
 
 
-@command("store rules", "list rules of URLs that lead to the same page", "store_rules.run_rules")
+@command("store rules", "list rules of URLs that lead to the same page", "store.run_rules")
 class RulesOptions(StoreOptions):
     """List rules of the URLs of each host: parameters that change nothing, and substrings that may be replaced by others
     (Bar-Yossef, Keidar, Schonfeld 2009). Each rule has its support, the number of distinct contents that were seen under
@@ -784,7 +943,7 @@ class CarryOptions(ChangeOptions):
     json: bool = option(OUTPUT, "print how many pages have a verdict now, and how many rows were left out, by reason")
 
 
-@command("store shards", "name the shards of a store that is spread over several servers", "shards.run_shards")
+@command("store shards", "name the shards of a store that is spread over several servers", "store.run_shards")
 class ShardsOptions(Options):
     """Write the map of the shards to a file. Each server gets a copy, as --shard-map of ndcore serve --write.
 
@@ -797,7 +956,7 @@ class ShardsOptions(Options):
     json: bool = option(OUTPUT, "print the map")
 
 
-@command("store move", "move the pages of a host to another shard", "shards.run_move")
+@command("store move", "move the pages of a host to another shard", "store.run_move")
 class MoveOptions(Options):
     """Move the pages of a host from its shard to another one, or resume an interrupted move.
 
@@ -813,7 +972,7 @@ class MoveOptions(Options):
     json: bool = option(OUTPUT, "print the number of pages and the version of the map")
 
 
-@command("store join", "let a further shard join", "shards.run_join")
+@command("store join", "let a further shard join", "store.run_join")
 class JoinOptions(Options):
     """Let a further shard join, or resume a join that was interrupted.
 
@@ -914,7 +1073,7 @@ family("hamming", "find fingerprints that differ in a few bits",
 
 
 @command("hamming build", "make an index", "hamming.run_build", reads=FINGERPRINTS)
-class HammingBuildOptions(FingerprintOptions, HammingOptions):
+class HammingBuildOptions(HammingSearchOptions):
     """Make an index of fingerprints."""
 
     input: str = argument("IN", "fingerprints")
@@ -941,20 +1100,15 @@ class HammingQueryOptions(FingerprintOptions):
 
 
 @command("hamming pairs", "find all pairs within an index or a file", "hamming.run_pairs", reads=FINGERPRINTS)
-class HammingPairsOptions(FingerprintOptions):
+class HammingPairsOptions(HammingSearchOptions):
     """Print the ids and the distance of all pairs within the distance."""
 
     input: str = argument("INDEX|IN", "an index, which has its own distance, or fingerprints")
     json: bool = option(OUTPUT, "print one JSON object a line instead of columns with tabs")
-    max_distance: int | None = option("fingerprints",
-        "bits that may differ, 0 to 10, or 31 of 128 and 256 (default 3)", metavar="K", parse=values.distance)
-    bits: int | None = option("fingerprints",
-        "bits of a fingerprint, 1 to 64, 128 or 256 (default: as the file has them, else 64)", metavar="F",
-        parse=values.fingerprint_bits)
 
 
 @command("hamming join", "look many queries up in a large file, without an index", "hamming.run_join")
-class HammingJoinOptions(FingerprintOptions, HammingOptions):
+class HammingJoinOptions(HammingSearchOptions):
     """Scan a file of fingerprints once, in bounded memory, and print query, position and distance of all within the
     distance of a query.
     """

@@ -13,7 +13,6 @@ FILES = {"A", "B", "COLLECTION", "FILE", "FILE.html", "FILE.nds", "FILE.ndw", "I
 
 
 def run_completion(options: CompletionOptions) -> int:
-    """Run ``ndcore completion``, and return the exit code."""
     try:
         import shtab
     except ImportError as error:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +14,8 @@ from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Listing, Note, Notes, TextBlock, files_written, present
 from ndcore.cli.commands import ContaminationOptions
-from ndcore.cli.contamination_page import contamination_page
+from ndcore.cli.contamination_output import BENCHMARK, contamination_page, write_tables
 from ndcore.cli.contamination_search import ContaminationSearch, search
-from ndcore.cli.contamination_tables import BENCHMARK, write_tables
 from ndcore.cli.dry_run import Costs, dry_run
 from ndcore.cli.inputs import find_inputs, make_shingling
 from ndcore.cli.outputs import report_file
@@ -36,17 +34,15 @@ from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
 
+# ---- documents
 
-@dataclass
-class WrittenContamination:
+
+class WrittenContamination(NamedTuple):
     """The documents of the corpus that were written."""
 
     kind: str | None = None  # "kept" (--drop), "cleaned" (--trim) or None
     left_out: int = 0  # documents that were left out
     repaired: int = 0  # documents with bytes that are not UTF-8, which U+FFFD replaces
-
-
-# ---- documents
 
 
 def write_documents(
@@ -197,8 +193,11 @@ MIN_TOKENS = 13
 
 
 def run_contamination(options: ContaminationOptions) -> int:
-    """Run ``ndcore contamination``, and return the exit code."""
-    min_tokens = _choose_min_tokens(options)
+    of_rule = RULES[options.rule].min_tokens
+    if of_rule is not None and options.min_tokens not in (None, of_rule):
+        raise UsageError(f"--rule {options.rule} has runs of {of_rule} tokens, and --min-tokens is {options.min_tokens}; "
+                         "leave one of them out")
+    min_tokens = options.min_tokens or of_rule or MIN_TOKENS
     _check_fields(options)
     if options.gaps and options.rule != "any":
         raise UsageError(f"--rule {options.rule} is about exact runs, and --gaps is {options.gaps}; leave one of them out")
@@ -210,7 +209,7 @@ def run_contamination(options: ContaminationOptions) -> int:
     output.refuse_overlap([*items.sources, *corpus.sources])
     page = report_file(options.report, options.overwrite, [*options.inputs, *options.corpus], options.output)
     field = the_text_field(options, "take one field, or --drop") if options.trim else ""
-    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(options)
     if options.dry_run:
         return _estimate(options, items, corpus, shingling)
     with contextlib.ExitStack() as stack, output, reporting(not options.quiet) as report:
@@ -227,15 +226,6 @@ def run_contamination(options: ContaminationOptions) -> int:
         commit_together([each.staging for each in (page, output) if each is not None])
         options.outcome.written = True
     return present(options, account)
-
-
-def _choose_min_tokens(options: ContaminationOptions) -> int:
-    """Choose the number of tokens of a run. Raises UsageError if the rule has another one."""
-    of_rule = RULES[options.rule].min_tokens
-    if of_rule is not None and options.min_tokens not in (None, of_rule):
-        raise UsageError(f"--rule {options.rule} has runs of {of_rule} tokens, and --min-tokens is {options.min_tokens}; "
-                         "leave one of them out")
-    return options.min_tokens or of_rule or MIN_TOKENS
 
 
 def _check_fields(options: ContaminationOptions) -> None:

@@ -25,7 +25,7 @@ from ndcore.spans.field_result import FieldContamination
 from ndcore.spans.gapped_runs import GappedPlaces
 from ndcore.spans.item_fields import FieldItem, ItemParts, flatten_items
 from ndcore.spans.token_places import Ranges, TokenPlaces, place_all
-from ndcore.text.corpus import ChosenCorpus, TextCorpus, indexed_texts
+from ndcore.text.corpus import ChosenCorpus, Corpus, TextCorpus, indexed_texts
 from ndcore.text.shingling import Shingling
 
 
@@ -87,16 +87,16 @@ class ContaminationSearch:
 
     def place_in_items(self, ranges: Ranges) -> TokenPlaces:
         """Convert ranges of the tokens of parts to characters and bytes."""
-        wanted = np.zeros(len(self.parts.texts), np.bool_)
-        wanted[ranges[0]] = True
-        pieces = indexed_texts([TextCorpus(self.parts.texts)], [0], wanted)
-        return place_all(pieces, self.shingling, ranges, self.threads, self.result.folding)
+        return self._place(TextCorpus(self.parts.texts), len(self.parts.texts), ranges)
 
     def place_in_corpus(self, ranges: Ranges) -> TokenPlaces:
         """Convert ranges of the tokens of documents to characters and bytes. Reads the documents again."""
-        wanted = np.zeros(len(self.corpus.ids), np.bool_)
+        return self._place(self.corpus, len(self.corpus.ids), ranges)
+
+    def _place(self, texts: Corpus, count: int, ranges: Ranges) -> TokenPlaces:
+        wanted = np.zeros(count, np.bool_)
         wanted[ranges[0]] = True
-        pieces = indexed_texts([self.corpus], [0], wanted)
+        pieces = indexed_texts([texts], [0], wanted)
         return place_all(pieces, self.shingling, ranges, self.threads, self.result.folding)
 
 
@@ -104,13 +104,7 @@ def search(
     options: ContaminationOptions, items: Inputs, corpus: Inputs, shingling: Shingling, min_tokens: int,
     stack: contextlib.ExitStack, report: Progress,
 ) -> ContaminationSearch:
-    """Read the items, and search for them in the corpus.
-
-    Raises
-    ------
-    DocumentError
-        A document cannot be read, or there are no items.
-    """
+    """Read the items, and search for them in the corpus. Raises DocumentError if one cannot be read, or there are none."""
     groups = GroupingField(options.benchmark_field, "--benchmark-field") if options.benchmark_field else None
     columns = [PartsField(name, "--fields") for name in options.fields or ()]
     fields: dict[str, Any] = {"text_field": options.item_field or "text", "id_field": options.item_id_field or "id",
@@ -121,7 +115,10 @@ def search(
     texts = [text for batch in questions.batches() for text in batch]
     refuse_nothing_read(questions, options.inputs[0])
     rows = _combine_fields(columns, len(texts), options.inputs[0])
-    parts = flatten_items(rows, options.fields) if options.fields else _as_parts(texts)
+    if options.fields:
+        parts = flatten_items(rows, options.fields)
+    else:  # whole items
+        parts = ItemParts(texts, np.arange(len(texts)), np.zeros(len(texts), np.int64), len(texts))
     if not any(map(shingling.tokens, parts.texts)):
         raise DocumentError(options.inputs[0], None, f"holds no items with a token, of {len(texts)} in all")
     how: dict[str, Any] = {"min_tokens": min_tokens, "gaps": options.gaps, "fold": options.fold or (),
@@ -145,11 +142,6 @@ def search(
     labels = _name_benchmarks(questions, groups)
     return ContaminationSearch(questions, documents, parts, labels, shingling, options.rule, options.gaps, require, result,
                                of_fields, contaminated, spans, holders, options.threads)
-
-
-def _as_parts(texts: list[Text]) -> ItemParts:
-    """Make parts of whole items."""
-    return ItemParts(texts, np.arange(len(texts)), np.zeros(len(texts), np.int64), len(texts))
 
 
 def _combine_fields(columns: list[PartsField], count: int, path: str) -> list[FieldItem]:

@@ -11,17 +11,12 @@ import numpy as np
 
 from ndcore.cli import summary
 from ndcore.cli.account import present
+from ndcore.cli.command import blame_command
 from ndcore.cli.commands import DedupOptions
 from ndcore.cli.dedup_findings import DedupFindings, DedupRun, check_threshold, choose_run_settings
 from ndcore.cli.dedup_output import dedup_account, dedup_page, documents_of, pairs_of
 from ndcore.cli.dry_run import Costs, dry_run
-from ndcore.cli.inputs import (
-    RECORD_FORMATS,
-    all_sketches,
-    find_inputs,
-    refuse_bare,
-    with_settings,
-)
+from ndcore.cli.inputs import RECORD_FORMATS, all_sketches, find_inputs, load_weights, refuse_bare, with_settings
 from ndcore.cli.outputs import report_file, standard_output
 from ndcore.dedup.classes import CLASSES, exact_copies
 from ndcore.dedup.filter_choice import ROOM_RATIO
@@ -31,6 +26,7 @@ from ndcore.files.formats import RECORDS
 from ndcore.files.jsonl_output import check_rows
 from ndcore.files.ndcore_files import COLLECTION, SKETCHES
 from ndcore.files.outputs import STDOUT, OutputDirectory, check_apart, write_summary
+from ndcore.files.rewritten_inputs import write_rejected
 from ndcore.files.sources import Inputs, get_sizes
 from ndcore.files.table_files import TableFile
 from ndcore.filters.prefix import SHINGLE_BYTES, PrefixFilter
@@ -41,35 +37,13 @@ from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.weights import Idf
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
+from ndcore.text.agreement import Agreement
 
 # ---- checks before anything is read
 
 
-def _refuse_several(options: DedupOptions) -> None:
-    """Raise UsageError for outputs that need a single threshold if several are given."""
-    for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
-        if given and len(options.thresholds) > 1:
-            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
-
-
-def _check_tables(options: DedupOptions) -> dict[str, TableFile]:
-    """Check the files of --table and --pairs, and return those that were named."""
-    paths = {name: path for name, path in (("table", options.table), ("pairs", options.pairs)) if path is not None}
-    check_apart([options.output, options.report, *paths.values()])
-    inputs = [*options.inputs, *options.against]
-    return {name: TableFile(path, options.overwrite, inputs) for name, path in paths.items()}
-
-
-def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
-    """Refuse, before anything is read, options and inputs that exclude each other.
-
-    Raises
-    ------
-    UsageError
-        Options exclude each other, or the inputs lack what an option asks for.
-    DocumentError
-        The inputs hold no documents.
-    """
+def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs, weights: Idf | None) -> None:
+    """Refuse, before anything is read, options and inputs that exclude each other, and inputs without documents."""
     sources, sketched = inputs.sources, all_sketches(inputs.sources, "IN")
     sketched_known = all_sketches(known.sources, "--against")
     if not sources:
@@ -81,7 +55,13 @@ def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
         if plain is not None:
             raise UsageError(f"--annotate needs records ({RECORD_FORMATS}): {plain} has no place for an annotation")
     saved = [group[0].path for group, is_saved in ((sources, sketched), (known.sources, sketched_known)) if is_saved]
-    _refuse_rules(options, saved[0] if saved else None)
+    with blame_command(options):
+        rules = Rules.of(Agreement.of(options.must_agree or None), options.filter, threshold=options.thresholds[0],
+                         weights=weights, **options.take("drop", "cluster", "min_shingles", "drop_common", "lost",
+                                                         "reassign", "max_lost", "max_holders"))
+        if saved:
+            rules.refuse_sketches(f"{saved[0]} holds sketches, not the shingles: name the documents instead, or leave the "
+                                  "option out")
     by_field = bool(options.keep[1] or options.by or options.one_per)
     if by_field or options.keep[0] == "longest":
         keep = "--keep " + ":".join(filter(None, options.keep))
@@ -92,40 +72,11 @@ def _refuse(options: DedupOptions, inputs: Inputs, known: Inputs) -> None:
             refuse_bare(option, sources)
 
 
-def _refuse_rules(options: DedupOptions, sketched: str | None) -> None:
-    """Refuse rules of the verdict that exclude each other, or that need texts if only sketches were saved.
-
-    `sketched` is the path of saved sketches among the inputs or --against; None if there are none.
-    """
-    if options.drop == "contained" and options.cluster != "star":
-        raise UsageError(f"--drop contained makes stars, and --clustering {options.cluster} does not; leave one of them out")
-    if options.drop == "contained" and options.filter == "lsh":
-        raise UsageError("--drop contained is found by the complete filter, and --filter lsh by bands of signatures, which "
-                         "find documents that resemble each other: leave --filter out")
-    if options.weights is not None and options.filter == "lsh":
-        raise UsageError("--weights needs the complete filter, and --filter lsh finds documents that have many shingles in "
-                         "common, which may weigh little: leave --filter out")
-    if options.max_lost is not None and (options.cluster != "star" or options.reassign):
-        other = "--reassign" if options.reassign else f"--clustering {options.cluster}"
-        raise UsageError(f"--max-lost is checked for each document against the one before it that it joins; leave out "
-                         f"{other}")
-    needing = {
-        "--filter complete": options.filter == "complete", "--drop contained": options.drop == "contained",
-        "--must-agree": options.must_agree, "--min-shingles": options.min_shingles, "--drop-common": options.drop_common,
-        "--lost": options.lost, "--max-lost": options.max_lost is not None, "--weights": options.weights is not None,
-    }
-    for option, given in needing.items():
-        if given and sketched is not None:
-            raise UsageError(f"{option} needs the texts; {sketched} holds sketches, not the shingles: name the documents "
-                             f"instead, or leave {option} out")
-
-
 # ---- an estimate instead of a run
 
 
-def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs) -> int:
+def _estimate(options: DedupOptions, inputs: Inputs, known: Inputs, weights: Idf | None) -> int:
     """Estimate the costs of the run; the documents of --against are read too."""
-    weights = None if options.weights is None else Idf.load(options.weights)
     shingling, numbers = choose_run_settings(options, [], weights)
     rules = Rules(options.thresholds[0], options.filter, options.drop, drop_common=options.drop_common, lost=options.lost,
                   weights=weights)
@@ -198,21 +149,26 @@ def _write_each(findings: DedupFindings, output: OutputDirectory) -> dict[str, A
 
 
 def run_dedup(options: DedupOptions) -> int:
-    """Run ``ndcore dedup``, and return the exit code."""
     options = with_settings(options, "near_duplicates")
-    _refuse_several(options)
+    for option, given in (("-o -", options.output == STDOUT), ("--table", options.table), ("--pairs", options.pairs)):
+        if given and len(options.thresholds) > 1:
+            raise UsageError(f"{option} is of one threshold; give one, or leave {option} out")
     stdout = standard_output(options.json, "give a directory") if options.output == STDOUT else None
     output = OutputDirectory(options.output, options.overwrite) if stdout is None else None
     inputs, known = find_inputs(options, (options.inputs, {SKETCHES}), (options.against, {SKETCHES, COLLECTION}))
     if output is not None:
         output.refuse_overlap([*inputs.sources, *known.sources])
-    page = report_file(options.report, options.overwrite, [*options.inputs, *options.against], options.output)
-    tables = _check_tables(options)
-    _refuse(options, inputs, known)
+    named = [*options.inputs, *options.against]
+    page = report_file(options.report, options.overwrite, named, options.output)
+    paths = {name: path for name, path in options.take("table", "pairs").items() if path is not None}
+    check_apart([options.output, options.report, *paths.values()])
+    tables = {name: TableFile(path, options.overwrite, named) for name, path in paths.items()}
+    weights = None if options.weights is None else load_weights(options.weights)
+    _refuse(options, inputs, known, weights)
     if options.dry_run:
-        return _estimate(options, inputs, known)
+        return _estimate(options, inputs, known, weights)
     with contextlib.ExitStack() as stack:
-        run = DedupRun(options, inputs, known, stack)
+        run = DedupRun(options, inputs, known, weights, stack)
         outputs = [each for each in (*tables.values(), page, output) if each is not None]
         for each in outputs:
             stack.enter_context(each)
@@ -225,7 +181,8 @@ def run_dedup(options: DedupOptions) -> int:
             data = findings.print(stdout)
         else:
             assert output is not None
-            run.save_rejected(output)
+            if run.texts.documents is not None:
+                run.saved = write_rejected(output, run.texts.documents)  # once for all thresholds
             data = findings.write(output) if len(options.thresholds) == 1 else _write_each(findings, output)
         account = dedup_account(findings, data, [table.path for table in tables.values()])
         if page is not None:

@@ -49,7 +49,6 @@ from ndcore.files.rewritten_inputs import (
     write_ids,
     write_kept,
     write_kept_ids,
-    write_rejected,
 )
 from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url, read_otherwise
 from ndcore.files.verdicts import NamedVerdicts, PlaceColumns, write_clusters
@@ -93,30 +92,13 @@ class Side:
 
 
 class DedupRun:
-    """The inputs of one deduplication, and the search itself.
+    """The inputs of one deduplication, and the search itself; `stack` closes the documents at the end."""
 
-    Parameters
-    ----------
-    options : DedupOptions
-        Options that were checked together with these inputs.
-    inputs, known : Inputs
-        The inputs to deduplicate, and the inputs to compare them against (may have no sources).
-    stack : ExitStack
-        Closes the documents at the end.
-
-    Attributes
-    ----------
-    texts : Side
-    known : Side or None
-    ranking : RankingField or None
-        The values of the field of --keep.
-    saved : dict or None
-        The rejected records in the output; None if they are not written.
-    """
-
-    def __init__(self, options: DedupOptions, inputs: Inputs, known: Inputs, stack: contextlib.ExitStack) -> None:
-        self.options = options
-        self.saved: SavedRecords | None = None
+    def __init__(
+        self, options: DedupOptions, inputs: Inputs, known: Inputs, weights: Idf | None, stack: contextlib.ExitStack
+    ) -> None:
+        self.options, self.weights = options, weights
+        self.saved: SavedRecords | None = None  # the rejected records in the output
         self.ranking = ranking_of(options.keep)
         self._groups = GroupingField(options.by, "--by") if options.by else None
         self._versions = GroupingField(options.one_per, "--one-per") if options.one_per else None
@@ -137,18 +119,13 @@ class DedupRun:
     def near_duplicates(self) -> Any:
         """Find the near-duplicates at the lowest threshold.
 
-        Raises
-        ------
-        UsageError
-            The options do not fit the saved sketches, or no filter finds pairs at the threshold.
-        DocumentError
-            No document could be read.
+        Raises UsageError if the options do not fit the saved sketches, or no filter finds pairs at the threshold;
+        DocumentError if no document could be read.
         """
         options, threshold = self.options, self.options.thresholds[0]
         saved = [side.corpus for side in self.sides if side.sketched]
-        weights = None if options.weights is None else Idf.load(options.weights)
-        self.shingling, numbers = choose_run_settings(options, saved, weights)
-        if options.filter != "complete" and options.drop != "contained" and weights is None:
+        self.shingling, numbers = choose_run_settings(options, saved, self.weights)
+        if options.filter != "complete" and options.drop != "contained" and self.weights is None:
             check_threshold(threshold, numbers.get("num_perm", 84))
         codes = [None if grouping is None else grouping.codes for grouping in (self._groups, self._versions)]
         with reporting(not options.quiet) as report:
@@ -156,23 +133,14 @@ class DedupRun:
                 self.texts.corpus,
                 threshold=threshold,
                 shingling=self.shingling,
-                filter=options.filter,
-                drop=options.drop,
                 must_agree=tuple(options.must_agree),
-                min_shingles=options.min_shingles,
-                drop_common=options.drop_common,
-                lost=options.lost,
-                max_lost=options.max_lost,
-                weights=weights,
-                reassign=options.reassign,
+                weights=self.weights,
                 against=None if self.known is None else self.known.corpus,
                 keep=options.keep[0] if self.ranking is None else self.ranking.priorities,
                 by=codes[0],
                 one_per=codes[1],
-                cluster=options.cluster,
-                max_holders=options.max_holders,
-                memory_limit=options.memory_limit,
-                threads=options.threads,
+                **options.take("filter", "drop", "min_shingles", "drop_common", "lost", "max_lost", "reassign", "cluster",
+                               "max_holders", "memory_limit", "threads"),
                 progress=by_position(report, "sketching", self._position),
                 **numbers,
             )
@@ -180,11 +148,6 @@ class DedupRun:
         if self.texts.documents is not None:
             refuse_nothing_read(self.texts.documents, options.inputs[0])
         return result
-
-    def save_rejected(self, output: OutputDirectory) -> None:
-        """Write the rejected records below the output, once for all thresholds."""
-        if self.texts.documents is not None:
-            self.saved = write_rejected(output, self.texts.documents)
 
     def _position(self) -> tuple[int, int] | None:
         """Return the bytes read and the bytes of all files, for both sides; None if either is unknown."""
@@ -202,7 +165,7 @@ def choose_run_settings(
     if weights is None:
         return choose_settings(options, saved, num_perm=options.num_perm, seed=options.seed)
     shingling, _ = choose_settings(options, [weights])
-    return shingling, {name: number for name in ("num_perm", "seed") if (number := getattr(options, name)) is not None}
+    return shingling, {name: number for name, number in options.take("num_perm", "seed").items() if number is not None}
 
 
 def _side(options: DedupOptions, inputs: Inputs, what: str, stack: contextlib.ExitStack, **fields: Any) -> Side:
@@ -323,8 +286,13 @@ class DedupFindings:
         result = self.result
         if threshold == result.threshold:
             return self
-        result = dataclasses.replace(result.rethreshold(threshold), filter=_filter_at(result.filter, threshold))
-        return DedupFindings(self.run, result, self.verified_at)
+        design: FilterDesign | PrefixFilter = result.filter
+        if isinstance(design, PrefixFilter):
+            design = dataclasses.replace(design, threshold=threshold)
+        else:
+            design = FilterDesign.of(design.groups, design.group_size, design.need, threshold=threshold,
+                                     num_perm=design.num_perm, documents=design.documents)
+        return DedupFindings(self.run, dataclasses.replace(result.rethreshold(threshold), filter=design), self.verified_at)
 
     def locate(self, position: int) -> tuple[Side, int]:
         """Find the side of a document, and its position there."""
@@ -421,9 +389,18 @@ class DedupFindings:
 
     def summary(self) -> dict[str, Any]:
         """Return the content of ``summary.json``."""
-        run, result, documents = self.run, self.result, self.run.texts.documents
+        run, result, documents, known = self.run, self.result, self.run.texts.documents, self.run.known
         rejected = 0 if documents is None else len(documents.rejected)
-        recipe = result.sources.recipe
+        recipe, against = result.sources.recipe, None
+        if known is not None:
+            against = {"read": len(known.corpus), "sketches": True} if known.documents is None else {
+                "read": known.documents.read, "inputs": summary.input_counts(known.documents, None),
+                **summary.what_was_not_read(known.documents)}
+        if documents is not None:
+            inputs = summary.input_counts(documents, self.verdicts)
+        else:  # of a single file of sketches, its documents are counted
+            counts = {"read": len(run.texts.corpus)} if len(run.texts.sources) == 1 else {}
+            inputs = [{"name": source.name, **counts} for source in run.texts.sources]
         return {
             "ndcore": __version__,
             "counts": self._counts(rejected),
@@ -449,9 +426,9 @@ class DedupFindings:
             "without_keep_field": run.ranking.missing if run.ranking is not None else 0,
             "repeated_ids": count_repeated(run.texts.corpus),
             **({} if documents is None else summary.archive_counts(documents)),
-            "inputs": _count_sketches(run.texts) if documents is None else summary.input_counts(documents, self.verdicts),
+            "inputs": inputs,
             "read_otherwise": {} if documents is None else read_otherwise(documents.sources),
-            "against": None if run.known is None else _describe_against(run.known),
+            "against": against,
             **summary.what_was_not_read(documents, run.saved),
         }
 
@@ -470,46 +447,20 @@ class DedupFindings:
         if html is None and any(source.kind in ("html", *ARCHIVED) for source in self.run.texts.sources):
             html = "page"
         return {
-            **_pick_options(options, "inputs", "against"),
+            **options.take("inputs", "against"),
             "threshold": self.result.threshold,
             **{name: getattr(shingling, name) for name in ("unit", "width", "normalize")},
             **{name: recipe[name] for name in ("num_perm", "seed") if recipe is not None and name in recipe},
-            **_pick_options(options, "filter", "drop", "must_agree", "min_shingles", "drop_common", "cluster", "reassign",
-                            "lost", "max_lost", "weights", "max_holders"),
+            **options.take("filter", "drop", "must_agree", "min_shingles", "drop_common", "cluster", "reassign", "lost",
+                           "max_lost", "weights", "max_holders"),
             "keep": ":".join(filter(None, options.keep)),
-            **_pick_options(options, "by", "one_per"),
+            **options.take("by", "one_per"),
             "text_field": text_field(options),
             "id_field": options.id_field or "id",
-            **_pick_options(options, "include", "exclude", "hidden", "on_error", "annotate"),
+            **options.take("include", "exclude", "hidden", "on_error", "annotate"),
             "html": html,
-            **_pick_options(options, "encoding", "delimiter"),
+            **options.take("encoding", "delimiter"),
             "resiliparse": metadata.version("resiliparse") if html else None,
         }
 
 
-def _pick_options(options: DedupOptions, *names: str) -> dict[str, Any]:
-    """Return the values of some options by their names."""
-    return {name: getattr(options, name) for name in names}
-
-
-def _filter_at(design: FilterDesign | PrefixFilter, threshold: float) -> FilterDesign | PrefixFilter:
-    """Describe a filter at a higher threshold than its own."""
-    if isinstance(design, PrefixFilter):
-        return dataclasses.replace(design, threshold=threshold)
-    return FilterDesign.of(design.groups, design.group_size, design.need, threshold=threshold, num_perm=design.num_perm,
-                           documents=design.documents)
-
-
-def _count_sketches(side: Side) -> list[dict[str, Any]]:
-    """Name the files of sketches; count the documents of a single one."""
-    if len(side.sources) > 1:
-        return [{"name": source.name} for source in side.sources]
-    return [{"name": side.sources[0].name, "read": len(side.corpus)}]
-
-
-def _describe_against(known: Side) -> dict[str, Any]:
-    """Describe the documents of --against."""
-    if known.documents is None:
-        return {"read": len(known.corpus), "sketches": True}
-    return {"read": known.documents.read, "inputs": summary.input_counts(known.documents, None),
-            **summary.what_was_not_read(known.documents)}

@@ -54,9 +54,7 @@ def dedup_account(findings: DedupFindings, data: dict[str, Any], written: Sequen
         yield from text(findings, data, notes)
         yield from files_written(options.report, written)
 
-    tables = [*_tabulate_thresholds(data), _tabulate_inputs("Inputs", data["inputs"]), *_tabulate_against(data["against"]),
-              *_tabulate_rejected(data["rejected"], summary.lists(options.output))]
-    return Account(data, tell(), notes, tables)
+    return Account(data, tell(), notes, list(_tabulate(data, summary.lists(options.output))))
 
 
 def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) -> Iterator[str | TextBlock]:
@@ -82,7 +80,10 @@ def _tell(findings: DedupFindings, data: dict[str, Any], notes: Sequence[Note]) 
     yield from _tell_where(data, output)
     yield promise(data)
     if steps := [step for step in data["pairs_below"] or () if step["pairs"] >= 0.5]:
-        yield _tell_below(steps, parameters["inputs"])
+        listed = ", ".join(f"{step['pairs']:,.0f} ± {2 * step['error']:,.0f} at {step['low']:g} to {step['high']:g}"
+                           for step in reversed(steps))
+        judge = shlex.join(["ndcore", "judge", *parameters["inputs"], "-o", "judged"])
+        yield f"Pairs below, estimated: {listed}. To judge some: {judge}"
     if data["estimated"]:
         yield ("Where a text was not at hand, pairs were judged by sketches alone; "
                f"{data['expected_spurious']:.2g} spurious matches are expected of fingerprints that collide. "
@@ -226,13 +227,6 @@ def promise(data: dict[str, Any]) -> str:
     return f"{sentence}\n--filter complete misses none: {costs}"
 
 
-def _tell_below(steps: Sequence[Mapping[str, float]], inputs: Sequence[str]) -> str:
-    """Say how many pairs are estimated below the threshold, and name the command that shows such pairs."""
-    listed = ", ".join(f"{step['pairs']:,.0f} ± {2 * step['error']:,.0f} at {step['low']:g} to {step['high']:g}"
-                       for step in reversed(steps))
-    return f"Pairs below, estimated: {listed}. To judge some: {shlex.join(['ndcore', 'judge', *inputs, '-o', 'judged'])}"
-
-
 # ---- the page
 
 
@@ -250,17 +244,22 @@ def dedup_page(findings: DedupFindings, account: Account) -> str:
     ))
 
 
-def _tabulate_thresholds(data: dict[str, Any]) -> list[ReportTable]:
-    """Make the table of thresholds if there are several; the rest of the page is about the lowest."""
-    lines = data.get("thresholds", [])
-    if not lines:
-        return []
-    columns = ("kept", "dropped", "clusters", *(["lost"] if lines[0]["lost"] is not None else []))
-    rows: tuple[tuple[str | int | float, ...], ...] = tuple(
-        (f"{line['threshold']:g}", *(int(line[column]) for column in columns)) for line in lines)
-    heads = ("Threshold", *("Shingles lost" if column == "lost" else column.capitalize() for column in columns))
-    text = "What is kept and dropped at each; all else on this page is of the lowest."
-    return [ReportTable("Thresholds", text, heads, rows, len(rows))]
+def _tabulate(data: dict[str, Any], lists: str) -> Iterator[ReportTable]:
+    """Yield the tables of thresholds, if there are several, of files, and of rejected documents, which `lists` lists."""
+    if lines := data.get("thresholds", []):
+        columns = ("kept", "dropped", "clusters", *(["lost"] if lines[0]["lost"] is not None else []))
+        rows: tuple[tuple[str | int | float, ...], ...] = tuple(
+            (f"{line['threshold']:g}", *(int(line[column]) for column in columns)) for line in lines)
+        heads = ("Threshold", *("Shingles lost" if column == "lost" else column.capitalize() for column in columns))
+        text = "What is kept and dropped at each; all else on this page is of the lowest."
+        yield ReportTable("Thresholds", text, heads, rows, len(rows))
+    yield _tabulate_inputs("Inputs", data["inputs"])
+    if (known := data["against"]) is not None:
+        yield _tabulate_inputs("Compared against", known.get("inputs", [{"name": "saved sketches", "read": known["read"]}]))
+    if rejected := data["rejected"]:
+        rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
+        text = f"Documents that could not be read; {lists} all of them."
+        yield ReportTable("Rejected", text, ("Path", "Line, row or record", "Reason"), rows, len(rejected))
 
 
 def _tabulate_inputs(title: str, inputs: list[dict[str, Any]]) -> ReportTable:
@@ -268,22 +267,6 @@ def _tabulate_inputs(title: str, inputs: list[dict[str, Any]]) -> ReportTable:
     columns = [column for column in ("read", "rejected", "kept", "dropped") if any(column in line for line in inputs)]
     rows = tuple((line["name"], *(int(line.get(column, 0)) for column in columns)) for line in inputs[:ROWS])
     return ReportTable(title, "What was read.", ("File", *(column.capitalize() for column in columns)), rows, len(inputs))
-
-
-def _tabulate_against(known: dict[str, Any] | None) -> list[ReportTable]:
-    """Make the table of the files of --against, if there are any."""
-    if known is None:
-        return []
-    return [_tabulate_inputs("Compared against", known.get("inputs", [{"name": "saved sketches", "read": known["read"]}]))]
-
-
-def _tabulate_rejected(rejected: list[dict[str, Any]], lists: str) -> list[ReportTable]:
-    """Make the table of rejected documents, if there are any; `lists` says where all of them are listed."""
-    if not rejected:
-        return []
-    rows = tuple((item["path"], str(item["line"] or ""), item["reason"]) for item in rejected[:ROWS])
-    text = f"Documents that could not be read; {lists} all of them."
-    return [ReportTable("Rejected", text, ("Path", "Line, row or record", "Reason"), rows, len(rejected))]
 
 
 # ---- the tables

@@ -25,9 +25,10 @@ RESEMBLANCES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 
 
 def run_design(options: DesignOptions) -> int:
-    """Run ``ndcore design``."""
-    picture = None if options.plot is None else _check_picture(options.plot, options.overwrite)
+    picture = None if options.plot is None else OutputFile(options.plot, "picture", overwrite=options.overwrite)
     with blame_command():
+        if options.plot is not None:
+            checked_format(options.plot)
         chosen = _read_design(options) or _search(options)
     if picture is not None:
         with picture:
@@ -36,14 +37,6 @@ def run_design(options: DesignOptions) -> int:
             picture.commit()
         options.outcome.written = True
     return present(options, _make_account(chosen, options.plot))
-
-
-def _check_picture(name: str, overwrite: bool) -> OutputFile:
-    """Check the file of the picture, and return it. Raises UsageError if it cannot or must not be written."""
-    picture = OutputFile(name, "picture", overwrite=overwrite)
-    with blame_command():
-        checked_format(name)
-    return picture
 
 
 def _read_design(options: DesignOptions) -> FilterDesign | None:

@@ -13,7 +13,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from ndcore._batch import Batch
 from ndcore.cli.account import Account, Properties, TextBlock, print_json
+from ndcore.cli.commands import DocumentOptions
 from ndcore.cli.inputs import open_documents
-from ndcore.cli.options import DocumentOptions
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.errors import Rejected, UsageError
 from ndcore.files.formats import COLUMNAR, WHOLE
@@ -36,7 +36,6 @@ from ndcore.progress import resolve
 from ndcore.report.plain_values import plain
 from ndcore.sketch.minhash import MinHasher
 from ndcore.sketch.sketcher import Sketcher
-from ndcore.sketch.sketches import Sketches
 from ndcore.stats.ratio import Range, estimate_total
 from ndcore.text.corpus import TextCorpus
 
@@ -50,62 +49,34 @@ CANDIDATES = 64 << 20  # bytes of shingle sets of candidates before they are spo
 
 @dataclasses.dataclass(frozen=True)
 class CostEstimate:
-    """The documents, the time, the memory and the disk space that a run would take.
-
-    Attributes
-    ----------
-    documents, text_bytes : Range
-    seconds : Range
-        Time on this machine, with `threads` threads.
-    memory : Range
-        Peak memory in bytes.
-    disk : Range
-        Bytes of the output; 0 for standard output.
-    temporary : Range
-        Bytes of temporary files, without those due to --memory.
-    stored_bytes, files : int
-        The total size and the number of the inputs.
-    sampled_bytes, sampled_files : int
-        The part of the inputs that was read.
-    threads : int
-    rejected : list of Rejected
-        Documents of the sample that could not be read.
-    """
+    """The documents, the time, the memory and the disk space that a run would take."""
 
     documents: Range
     text_bytes: Range
-    seconds: Range
-    memory: Range
-    disk: Range
-    temporary: Range
-    stored_bytes: int
+    seconds: Range  # on this machine, with `threads` threads
+    memory: Range  # the peak, in bytes
+    disk: Range  # bytes of the output; 0 for standard output
+    temporary: Range  # bytes of temporary files, without those due to --memory
+    stored_bytes: int  # of all inputs
     files: int
-    sampled_bytes: int
+    sampled_bytes: int  # of what was read
     sampled_files: int
     threads: int
-    rejected: list[Rejected]
+    rejected: list[Rejected]  # documents of the sample that could not be read
 
 
 class Costs(NamedTuple):
     """The costs of a command, in addition to sketching every document once.
 
-    Parameters
-    ----------
-    memory, disk : callable
-        Return bytes, given (documents, stored bytes, bytes of sketches for each document).
-    again : Range
-        How often the inputs are read and tokenised again, from no near-duplicates to only near-duplicates.
-    entries : float
-        Number of features or entries that are sorted for each document.
-    sets : callable, optional
-        Returns the bytes of memory and of temporary files for the shingle sets of all documents, given the numbers of
-        shingles and of documents.
+    `memory` and `disk` return bytes, given the numbers of documents, of stored bytes, and of bytes of a document's sketch.
+    `sets` returns the bytes of memory and of temporary files for the shingle sets of all documents, given the numbers of
+    shingles and of documents.
     """
 
     memory: Callable[[float, float, float], float]
     disk: Callable[[float, float, float], Range]
-    again: Range
-    entries: float
+    again: Range  # how often the inputs are read and tokenised again, without near-duplicates and with nothing else
+    entries: float  # features or entries that are sorted for each document
     sets: Callable[[float, float], tuple[Range, Range]] | None = None
 
 
@@ -187,9 +158,13 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
             if batch is None:
                 ended = True
                 break
-            sketches = _sketch(batch, sketcher, options.threads)
+            if isinstance(sketcher, MinHasher):  # in the way of a run: together with digests
+                sketches = sketch_corpus(TextCorpus(batch), sketcher, threads=options.threads, report=resolve(None))[0]
+            else:
+                sketches = sketcher.sketch_many(batch, threads=options.threads)
             sample.sketching += time.perf_counter() - between
-            sample.sketch_bytes += _count_bytes(sketches)
+            arrays = (sketches.values, sketches.offsets, getattr(sketches, "positions", None))
+            sample.sketch_bytes += sum(int(array.nbytes) for array in arrays if array is not None)
             sample.shingles += 0.0 if sketches.sizes is None else float(np.nansum(sketches.sizes))
             documents_read += len(batch)
             text_bytes += int(Batch(batch).lengths().sum())
@@ -203,22 +178,14 @@ def _read(options: DocumentOptions, source: Source, size: int, sketcher: Sketche
     return ended
 
 
-def _sketch(batch: Sequence[str | bytes], sketcher: Sketcher, threads: int | None) -> Sketches:
-    """Sketch a batch in the way of a run: signatures together with digests."""
-    if isinstance(sketcher, MinHasher):
-        return sketch_corpus(TextCorpus(batch), sketcher, threads=threads, report=resolve(None))[0]
-    return sketcher.sketch_many(batch, threads=threads)
-
-
-def _count_bytes(sketches: Sketches) -> int:
-    arrays = (sketches.values, sketches.offsets, getattr(sketches, "positions", None))
-    return sum(int(array.nbytes) for array in arrays if array is not None)
-
-
 def _scale_up(
     strata: dict[tuple[str, str], list[tuple[Source, int]]], samples: dict[tuple[str, str], _Sample], costs: Costs,
     threads: int, process: int,
 ) -> CostEstimate:
+    def estimate(sample: _Sample, stored: int, column: int) -> Range:
+        """Estimate a column for all stored bytes; it is exact if everything was read."""
+        return estimate_total([(part[0], part[column]) for part in sample.read], stored, sample.complete)
+
     counts = text = once = Range(0, 0)
     sketch_bytes = sampled_documents = 0
     shingles = 0.0
@@ -231,8 +198,8 @@ def _scale_up(
             readable = len(files) * (1 - rejected)
             documents = Range(readable, readable)
         else:
-            documents = _estimate_total(sample, stored, 1)
-        counts, text = counts.plus(documents), text.plus(_estimate_total(sample, stored, 2))
+            documents = estimate(sample, stored, 1)
+        counts, text = counts.plus(documents), text.plus(estimate(sample, stored, 2))
         slower, faster = sample.reading + sample.sketching, max(sample.reading, sample.sketching)
         once = once.plus(Range(factor * faster, factor * slower))
         sketch_bytes += sample.sketch_bytes
@@ -256,11 +223,6 @@ def _scale_up(
         sampled_files=sum(len(sample.read) for sample in samples.values()), threads=threads,
         rejected=[item for sample in samples.values() for item in sample.rejected],
     )
-
-
-def _estimate_total(sample: _Sample, stored: int, column: int) -> Range:
-    """Estimate a column for all stored bytes; it is exact if everything was read."""
-    return estimate_total([(part[0], part[column]) for part in sample.read], stored, sample.complete)
 
 
 def _measure_process() -> int:

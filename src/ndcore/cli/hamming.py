@@ -1,48 +1,45 @@
-"""``ndcore hamming``: read files of fingerprints, index them, and find fingerprints within a few bits of each other."""
+"""``ndcore hamming``: index files of fingerprints, and find fingerprints within a few bits of each other."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any
 
 import numpy as np
 
-from ndcore._types import UInts
 from ndcore.cli.account import Account, present
 from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.commands import (
+    FingerprintOptions,
     HammingBuildOptions,
     HammingInfoOptions,
     HammingJoinOptions,
+    HammingOptions,
     HammingPairsOptions,
     HammingPlanOptions,
     HammingQueryOptions,
+    HammingSearchOptions,
 )
 from ndcore.cli.inputs import refuse_stdin_twice
-from ndcore.cli.options import FingerprintOptions, HammingOptions
 from ndcore.files.errors import UsageError
-from ndcore.files.ndcore_files import refuse_own
-from ndcore.files.outputs import check_output
-from ndcore.files.parquet import ParquetFile
-from ndcore.files.sources import STDIN, Source, is_stream
-from ndcore.hamming.all_pairs import hamming_pairs
-from ndcore.hamming.fingerprints import (
-    WIDE,
-    bits_of,
-    checked_fingerprints,
-    mapped_array,
-    mapped_fingerprints,
-    mapped_raw,
-    word_shape,
+from ndcore.files.fingerprint_files import (
+    BITS,
+    FingerprintColumns,
+    Loaded,
+    is_saved,
+    load_fingerprints,
+    parse_fingerprint,
+    read_pieces,
 )
-from ndcore.hamming.ids import as_ids
+from ndcore.files.outputs import check_output
+from ndcore.hamming.all_pairs import hamming_pairs
+from ndcore.hamming.fingerprints import WIDE, bits_of, checked_fingerprints
 from ndcore.hamming.index import HammingIndex
 from ndcore.hamming.index_file import KIND as INDEX
 from ndcore.hamming.join import hamming_join
@@ -51,254 +48,12 @@ from ndcore.hamming.substring_plan import SubstringPlan, list_plans
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_tables
 from ndcore.human import printable
 from ndcore.recipe import Recipe
-from ndcore.sketch.loading import load as load_sketches
 from ndcore.sketch.sketches import KIND as SKETCHES
 from ndcore.storage.container import kind_of
 from ndcore.storage.staging import Staging
 
-ROWS = 1 << 25  # rows of a Parquet file in memory at a time
-SUFFIXES = {".npy": "npy", ".parquet": "parquet", ".txt": "text", ".tsv": "text", ".csv": "text"}
-
-
-class FingerprintColumns(NamedTuple):
-    """The format of a file of fingerprints, and the columns of fingerprints and ids.
-
-    Attributes
-    ----------
-    format : one of FINGERPRINT_FORMATS, or None
-        None: the suffix of the file decides; raw if it is not in SUFFIXES. In text, numbers with 0x are hexadecimal.
-    fingerprint, id : str or None
-        A name in Parquet, a number from 1 in text. None: the only or first column, and no ids.
-    """
-
-    format: str | None = None
-    fingerprint: str | None = None
-    id: str | None = None
-
-
-class Loaded(NamedTuple):
-    """The fingerprints of a file; their ids, or None; their recipe, or None if the file does not have it."""
-
-    fingerprints: UInts
-    ids: list[Any] | None = None
-    recipe: Recipe | None = None
-
-
-def load(path: str, column: FingerprintColumns, bits: int | None = None) -> Loaded:
-    """Read or map the fingerprints of a file. Text and raw files need `bits` where they are 128 or 256.
-
-    Raises
-    ------
-    UsageError
-        The file lacks a requested column, cannot be mapped, or holds fingerprints of other bits.
-    ValueError, DocumentError
-        The content is not fingerprints; the message names the place.
-    """
-    read = _read(path, column, bits)
-    _check_words(path, read.fingerprints, bits)
-    return read
-
-
-def _check_words(path: str, fingerprints: UInts, bits: int | None) -> None:
-    """Raise UsageError where the fingerprints of a file have more or fewer words than `bits` have. None: any."""
-    if bits is not None and fingerprints.shape[1:] != word_shape(bits):
-        raise UsageError(f"{path} holds fingerprints of {64 * math.prod(fingerprints.shape[1:])} bits; asked are {bits}")
-
-
-def _read(path: str, column: FingerprintColumns, bits: int | None) -> Loaded:
-    """Read or map the fingerprints of a file, of whatever bits. Raises as `load` does."""
-    kind = _choose_kind(path, column)
-    if kind == "parquet":
-        return _load_parquet(path, column)
-    if kind not in ("npy", "raw", "sketches"):
-        return _load_text(path, column, kind, bits)
-    if column.fingerprint or column.id:
-        raise UsageError(f"{path} is read as {kind}, which has no columns; leave --field and --id-field out, "
-                         "or give --format")
-    if is_stream(path):
-        raise UsageError(f"{path} is not a regular file, and {kind} is mapped; save it first, or give --format hex or "
-                         "decimal")
-    if kind == "sketches":
-        return _load_simhashes(path)
-    return Loaded(mapped_array(path) if kind == "npy" else _map_raw(path, column, bits or BITS))
-
-
-def _choose_kind(path: str, column: FingerprintColumns) -> str:
-    """Choose how a file is read: one of FINGERPRINT_FORMATS, "sketches" or "text"."""
-    if column.format is not None:
-        return column.format
-    if path == STDIN:
-        return "text"
-    return "sketches" if refuse_own(path, {SKETCHES, INDEX}) == SKETCHES else SUFFIXES.get(Path(path).suffix.lower(), "raw")
-
-
-def _map_raw(path: str, column: FingerprintColumns, bits: int) -> UInts:
-    """Map a file whose format is raw or unknown."""
-    if column.format == "raw":
-        return mapped_raw(path, bits)
-    try:
-        return mapped_fingerprints(path, bits)
-    except ValueError as error:
-        raise ValueError(f"{error}; say what it is with --format") from error
-
-
-def read_pieces(path: str, column: FingerprintColumns, bits: int | None = None) -> Iterator[UInts]:
-    """Yield the fingerprints of a file of any size: arrays are mapped, text is read whole, Parquet about ROWS at a time."""
-    if _choose_kind(path, column) != "parquet":
-        yield load(path, column, bits).fingerprints
-        return
-    gathered: list[UInts] = []
-    for values, _ in _read_parquet(path, column._replace(id=None)):
-        _check_words(path, values, bits)
-        gathered.append(values)
-        if sum(map(len, gathered)) >= ROWS:
-            yield np.concatenate(gathered)
-            gathered.clear()
-    if gathered:
-        yield np.concatenate(gathered)
-
-
-def parse_fingerprint(number: str, kind: str = "text", bits: int | None = None) -> int:
-    """Parse a fingerprint. Raises ValueError. kind: hex, decimal, or text (hexadecimal if it begins with 0x)."""
-    most = max(BITS, bits or BITS)
-    digits = number.strip()
-    hexadecimal = kind == "hex" or (kind == "text" and digits[:2].lower() == "0x")
-    if digits.isascii() and digits.removeprefix("0x").removeprefix("0X").isalnum():
-        try:
-            value = int(digits, 16 if hexadecimal else 10)
-        except ValueError:
-            value = -1
-        if 0 <= value < 1 << most:
-            return value
-    how = "hexadecimal" if hexadecimal else "decimal"
-    hint = "" if hexadecimal or kind != "text" else "; write hexadecimal ones with 0x, or give --format hex"
-    raise ValueError(f"{number!r:.80} is not a {how} number below 2^{most}{hint}")
-
-
-def is_saved(path: str, kind: str = INDEX) -> bool:
-    """Tell whether a file is of a given kind of ndcore: a saved `HammingIndex`, or sketches."""
-    return path != STDIN and kind_of(path) == kind
-
-
-def _load_simhashes(path: str) -> Loaded:
-    """Load the simhashes of the documents that have shingles."""
-    sketches = load_sketches(path)
-    if sketches.recipe["kind"] != "simhash":
-        raise UsageError(f"{path} holds {sketches.recipe['kind']} sketches; fingerprints are made by ndcore sketch --kind "
-                         "simhash")
-    which = np.flatnonzero(sketches.valid)
-    ids = which.tolist() if sketches.ids is None else [sketches.ids[i] for i in which.tolist()]
-    return Loaded(sketches.values[which], ids, sketches.recipe)
-
-
-def _load_parquet(path: str, column: FingerprintColumns) -> Loaded:
-    """Load the columns of a Parquet file."""
-    values: list[UInts] = []
-    ids: list[Any] = []
-    for part, part_ids in _read_parquet(path, column):
-        values.append(part)
-        ids += part_ids
-    return Loaded(np.concatenate(values), None if column.id is None else _check_ids(path, column.id, ids))
-
-
-def _check_ids(path: str, name: str, listed: list[Any]) -> list[Any]:
-    """Convert a column to ids. Raises ValueError for values that cannot be ids."""
-    try:
-        as_ids(listed)
-    except TypeError as error:
-        raise ValueError(f"{path}: the column {name!r}: {error}") from error
-    return listed
-
-
-def _read_parquet(path: str, column: FingerprintColumns) -> Iterator[tuple[UInts, list[Any]]]:
-    """Yield the fingerprints and, if there is a column of them, the ids of a Parquet file, some rows at a time."""
-    source = Source(path, path, path, "parquet", "", path, "")
-    with ParquetFile(source) as file:
-        names = _choose_columns(path, column, file.schema.names)
-        batches = (batch for _, batch in file.batches(dict.fromkeys(names)))
-        for batch in itertools.chain([file.schema.empty_table()], batches):  # types are checked without rows too
-            ids = [] if column.id is None else batch.column(column.id).to_pylist()
-            yield _check_values(path, names[0], batch.column(names[0])), ids
-
-
-def _choose_columns(path: str, column: FingerprintColumns, names: list[str]) -> list[str]:
-    """Choose the column of fingerprints, and the column of ids if there is one; return their names."""
-    chosen = column.fingerprint or (names[0] if len(names) == 1 else None)
-    there = ", ".join(names) or "none"
-    if chosen is None:
-        raise UsageError(f"{path} has the columns {there}; name the one with the fingerprints by --field")
-    wanted = [chosen, *filter(None, [column.id])]
-    for name in wanted:
-        if names.count(name) != 1:
-            many = "no column" if name not in names else "several columns"
-            raise UsageError(f"{path} has {many} {name!r}; it has {there}")
-    return wanted
-
-
-def _check_values(path: str, name: str, values: Any) -> UInts:
-    """Convert a Parquet column to fingerprints. Raises ValueError for other types and for nulls."""
-    wide = {f"fixed_size_binary[{bits // 8}]": bits // 8 for bits in WIDE}.get(str(values.type))
-    if values.null_count or not (wide or str(values.type) in ("uint64", "int64")):
-        nulls = " with nulls" if values.null_count else ""
-        raise ValueError(f"{path}: the column {name!r} is {values.type}{nulls}; fingerprints are uint64 (or the same "
-                         "bits as int64), or binary of 16 or 32 bytes, without nulls")
-    if wide:
-        return checked_fingerprints(np.frombuffer(b"".join(values.to_pylist()), np.uint8).reshape(-1, wide), 8 * wide)
-    fingerprints: UInts = values.to_numpy().view(np.uint64)
-    return fingerprints
-
-
-def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | None) -> Loaded:
-    """Load the columns of a text file."""
-    at, id_at = _parse_position("--field", column.fingerprint or "1"), _parse_position("--id-field", column.id)
-    values: list[int] = []
-    ids: list[str] = []
-    with _open_text(path) as file:
-        for number, fields in _read_rows(path, file):
-            try:
-                values.append(parse_fingerprint(fields[at], kind, bits))
-                if id_at is not None:
-                    ids.append(fields[id_at])
-            except IndexError as error:
-                most = max(at, id_at or 0) + 1
-                raise ValueError(f"{path}:{number}: {len(fields)} columns; there must be {most}") from error
-            except ValueError as error:
-                raise ValueError(f"{path}:{number}: {error}") from error
-    fingerprints = checked_fingerprints(values, max(BITS, bits or BITS))
-    return Loaded(fingerprints, None if id_at is None else _check_ids(path, column.id or "", ids))
-
-
-def _open_text(path: str) -> TextIO:
-    """Open a file as UTF-8, skipping a byte order mark."""
-    if path == STDIN:
-        return open(sys.stdin.fileno(), encoding="utf-8-sig", closefd=False)
-    return Path(path).open(encoding="utf-8-sig")
-
-
-def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number, fields) of the lines that are not empty; fields are separated by tabs, else commas, else blanks."""
-    number = 0
-    try:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                separator = next((mark for mark in "\t," if mark in line), None)
-                yield number, [field.strip() for field in line.split(separator)]
-    except UnicodeDecodeError as error:
-        wrong = error.object[error.start]
-        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
-
-
-def _parse_position(option: str, name: str | None) -> Any:
-    """Convert the number of a column in an option to its position; None if it is not given."""
-    if name is None:
-        return None
-    if not (name.isascii() and name.isdigit() and int(name) > 0):
-        raise UsageError(f"{option} is {name!r}; in text, columns are numbered from 1")
-    return int(name) - 1
-
-
 ROWS_AT_ONCE = 1 << 16
-DISTANCE, BITS = 3, 64  # defaults
+DISTANCE = 3  # by default
 
 
 def check_search(max_distance: int, bits: int | None) -> None:
@@ -309,11 +64,19 @@ def check_search(max_distance: int, bits: int | None) -> None:
         checked_search(bits or max(WIDE), max_distance, "auto")
 
 
-def choose_bits(options: HammingOptions, fingerprints: UInts) -> int:
-    """Return the bits of fingerprints. Raises UsageError if the distance is not supported for them."""
-    bits = bits_of(fingerprints, options.bits)
-    check_search(options.max_distance, bits)
-    return bits
+def load_given(path: str, options: HammingSearchOptions) -> tuple[Loaded, int, int]:
+    """Load fingerprints; return them, the distance, and their bits. Raises UsageError if such a search is not supported."""
+    distance = distance_of(options)
+    check_search(distance, options.bits)
+    loaded = load_fingerprints(path, columns_of(options), options.bits)
+    bits = bits_of(loaded.fingerprints, options.bits)
+    check_search(distance, bits)
+    return loaded, distance, bits
+
+
+def distance_of(options: HammingOptions) -> int:
+    """Return the distance that was given, or the usual one."""
+    return DISTANCE if options.max_distance is None else options.max_distance
 
 
 def columns_of(options: FingerprintOptions) -> FingerprintColumns:
@@ -334,13 +97,12 @@ def open_index(path: str) -> HammingIndex:
 
 
 def run_query(options: HammingQueryOptions) -> int:
-    """Run ``ndcore hamming query``."""
     index = open_index(options.index)
     if bool(options.fingerprints) == (options.queries is not None):
         raise UsageError("give fingerprints to look for, or a file of them with --queries")
     names: Iterable[Any] | None = options.fingerprints
     if options.queries is not None:
-        values, names, recipe = load(options.queries, columns_of(options), index.bits)
+        values, names, recipe = load_fingerprints(options.queries, columns_of(options), index.bits)
         _check_recipes(recipe, index.recipe)
     else:
         how = options.format or "text"
@@ -361,20 +123,16 @@ def _check_recipes(ours: Recipe | None, theirs: Recipe | None) -> None:
 
 
 def run_pairs(options: HammingPairsOptions) -> int:
-    """Run ``ndcore hamming pairs``."""
     if is_saved(options.input):
-        for name in ("max_distance", "bits", "format", "field", "id_field"):
-            if getattr(options, name) is not None:
+        for name, value in options.take("max_distance", "bits", "format", "field", "id_field").items():
+            if value is not None:
                 raise UsageError(f"{options.input} is an index, which keeps the distance and the bits it was made for; "
                                  f"leave {option_of(name)} out")
         pairs = open_index(options.input).pairs(options.threads)
     else:
-        distance = DISTANCE if options.max_distance is None else options.max_distance
-        check_search(distance, options.bits)
-        values, ids, _ = load(options.input, columns_of(options), options.bits)
-        bits = bits_of(values, options.bits)
-        check_search(distance, bits)
-        pairs = hamming_pairs(values, ids, distance, bits=bits, threads=options.threads, progress=not options.quiet)
+        read, distance, bits = load_given(options.input, options)
+        pairs = hamming_pairs(read.fingerprints, read.ids, distance, bits=bits, threads=options.threads,
+                              progress=not options.quiet)
     _print_rows(options, pairs, None)
     return 0
 
@@ -383,22 +141,19 @@ def run_pairs(options: HammingPairsOptions) -> int:
 
 
 def run_join(options: HammingJoinOptions) -> int:
-    """Run ``ndcore hamming join``."""
     refuse_stdin_twice([options.queries, options.collection])
-    check_search(options.max_distance, options.bits)
-    queries = load(options.queries, columns_of(options), options.bits)
-    _print_rows(options, _match(options, queries), queries.ids)
+    queries, distance, bits = load_given(options.queries, options)
+    _print_rows(options, _match(options, queries, distance, bits), queries.ids)
     return 0
 
 
-def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
+def _match(options: HammingJoinOptions, queries: Loaded, distance: int, bits: int) -> Matches:
     """Match the queries with a saved index, with simhashes, or with a file of fingerprints in pieces."""
-    bits = choose_bits(options, queries.fingerprints)
 
     def matches_in(collection: Any) -> Matches:
         """Join the queries with one collection."""
-        return hamming_join(queries.fingerprints, collection, options.max_distance, bits=bits,
-                            threads=options.threads, progress=not options.quiet)
+        return hamming_join(queries.fingerprints, collection, distance, bits=bits, threads=options.threads,
+                            progress=not options.quiet)
 
     path, column = options.collection, FingerprintColumns(options.collection_format, options.collection_field)
     if is_saved(path):
@@ -408,7 +163,7 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
         _check_recipes(queries.recipe, HammingIndex.open(path, verify=False).recipe)
         return matches_in(path)
     if is_saved(path, SKETCHES):
-        read = load(path, column, bits)
+        read = load_fingerprints(path, column, bits)
         _check_recipes(queries.recipe, read.recipe)
         matches = matches_in(read.fingerprints)
         names = read.ids or []
@@ -418,9 +173,9 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
         part = matches_in(piece)
         pieces.append(part._replace(id=part.id + before))
         before += len(piece)
-    query, ids, distance = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    order = np.lexsort((ids, distance, query))
-    return Matches(query[order], ids[order], distance[order])
+    query, ids, distances = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    order = np.lexsort((ids, distances, query))
+    return Matches(query[order], ids[order], distances[order])
 
 
 # ---- output
@@ -428,12 +183,14 @@ def _match(options: HammingJoinOptions, queries: Loaded) -> Matches:
 
 def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Iterable[Any] | None) -> None:
     """Print the columns separated by tabs, or each row as JSON; `names` are printed for the positions of queries."""
-    columns: dict[str, Any] = dict(zip(result._fields, result, strict=True))
+    columns: dict[str, Any] = result._asdict()
     if names is not None:
         listed = list(names)
-        columns["query"] = [listed[i] for i in columns["query"]]
+        columns["query"] = np.array([listed[i] for i in columns["query"]], np.object_)
     for at in range(0, len(columns["distance"]), ROWS_AT_ONCE):
-        rows = zip(*(_list_column(column[at:at + ROWS_AT_ONCE]) for column in columns.values()), strict=True)
+        values = zip(*(column[at:at + ROWS_AT_ONCE].tolist() for column in columns.values()), strict=True)
+        rows = [[item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in row]
+                for row in values]
         if options.json:
             lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
         else:
@@ -442,65 +199,49 @@ def _print_rows(options: FingerprintOptions, result: Matches | Pairs, names: Ite
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-def _list_column(column: Any) -> list[Any]:
-    """Convert a column to a list; bytes are decoded."""
-    listed = column if isinstance(column, list) else column.tolist()
-    return [item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else item for item in listed]
-
-
 # ---- build
 
 
 def run_build(options: HammingBuildOptions) -> int:
-    """Run ``ndcore hamming build``."""
     check = partial(check_output, options.output, "index", overwrite=options.overwrite,
                     ours=lambda place: kind_of(place) == INDEX)
     check(inputs=[options.input])
-    check_search(options.max_distance, options.bits)
     with Staging(options.output):
         check()  # another job may have written the output meanwhile
-        read = load(options.input, columns_of(options), options.bits)
-        bits = choose_bits(options, read.fingerprints)
+        read, distance, bits = load_given(options.input, options)
         if options.compress and bits in WIDE:
             raise UsageError(f"tables of {bits} bits are not compressed; leave --compress out")
-        plan = _plan_tables(options, bits, len(read.fingerprints))
+        plan: Any = "auto"
+        if options.tables is not None or options.memory is not None:
+            with blame_command():
+                plan = plan_tables(bits, distance, math.log2(max(1, len(read.fingerprints))), max_tables=options.tables,
+                                   memory=options.memory)
         index = HammingIndex(
-            read.fingerprints, read.ids, options.max_distance, plan, bits, options.threads, options.compress, read.recipe)
+            read.fingerprints, read.ids, distance, plan, bits, options.threads, options.compress, read.recipe)
         index.save(options.output)
     options.outcome.written = True
     data = _describe_index(options.output, index)
-    size = data["file_bytes"]
     return present(options, Account(data, [
-        f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({size:,} bytes)"]))
-
-
-def _plan_tables(options: HammingBuildOptions, bits: int, count: int) -> Any:
-    """Choose the tables for `count` fingerprints: "auto", or a plan within the bounds of the options."""
-    if options.tables is None and options.memory is None:
-        return "auto"
-    with blame_command():
-        return plan_tables(bits, options.max_distance, math.log2(max(1, count)), max_tables=options.tables,
-                           memory=options.memory)
+        f"Indexed {len(index):,} fingerprints to {printable(options.output)} ({data['file_bytes']:,} bytes)"]))
 
 
 # ---- plan
 
 
 def run_plan(options: HammingPlanOptions) -> int:
-    """Run ``ndcore hamming plan``."""
     chosen: TablePlan | SubstringPlan
-    check_search(options.max_distance, options.bits or BITS)
-    given = [name for name in ("min_prefix", "tables", "splits", "memory") if getattr(options, name) is not None]
+    distance = distance_of(options)
+    check_search(distance, options.bits or BITS)
     if options.bits in WIDE:
-        if given:
-            raise UsageError(f"{option_of(given[0])} is for permuted tables; {options.bits} bits are searched by substrings")
-        plans = list_plans(options.bits, options.max_distance, round(2**options.log2_count))
+        for name, value in options.take("min_prefix", "tables", "splits", "memory").items():
+            if value is not None:
+                raise UsageError(f"{option_of(name)} is for permuted tables; {options.bits} bits are searched by substrings")
+        plans = list_plans(options.bits, distance, round(2**options.log2_count))
         chosen = min(plans, key=lambda plan: plan.nanoseconds)
     else:
         with blame_command():
-            chosen = plan_tables(options.bits or BITS, options.max_distance, options.log2_count,
-                                 min_prefix=options.min_prefix, max_tables=options.tables, splits=options.splits,
-                                 memory=options.memory)
+            chosen = plan_tables(options.bits or BITS, distance, options.log2_count, max_tables=options.tables,
+                                 **options.take("min_prefix", "splits", "memory"))
     return present(options, Account(_describe_plan(chosen), [str(chosen)]))
 
 
@@ -508,7 +249,6 @@ def run_plan(options: HammingPlanOptions) -> int:
 
 
 def run_info(options: HammingInfoOptions) -> int:
-    """Run ``ndcore hamming info``."""
     index = open_index(options.index)
     data = _describe_index(options.index, index)
     return present(options, Account(data, [
@@ -535,8 +275,9 @@ def _describe_index(path: str, index: HammingIndex) -> dict[str, Any]:
 def _describe_plan(chosen: TablePlan | SubstringPlan) -> dict[str, Any]:
     """Describe tables and their cost for accounts."""
     if isinstance(chosen, SubstringPlan):
-        return {**dataclasses.asdict(chosen), "widths": chosen.widths, "radii": chosen.radii, "probes": chosen.probes,
-                "candidates": chosen.candidates, "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}
-    tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
-    return {**dataclasses.asdict(chosen), "tables": tables, "matches": chosen.matches, "candidates": chosen.candidates,
-            "memory": chosen.memory, "nanoseconds": chosen.nanoseconds}
+        own: dict[str, Any] = {"widths": chosen.widths, "radii": chosen.radii, "probes": chosen.probes}
+    else:
+        tables = [{"prefix": table.prefix, "runs": table.runs} for table in chosen.tables]
+        own = {"tables": tables, "matches": chosen.matches}
+    return {**dataclasses.asdict(chosen), **own, "candidates": chosen.candidates, "memory": chosen.memory,
+            "nanoseconds": chosen.nanoseconds}

@@ -22,7 +22,6 @@ from ndcore.report.plain_values import plain
 
 
 def run_info(options: InfoOptions) -> int:
-    """Run ``ndcore info``, and return the exit code."""
     return present(options, _describe_installation() if options.file is None else _describe_sketches(options.file))
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
 from ndcore.cli.command import blame_command, option_of
-from ndcore.cli.options import (
+from ndcore.cli.commands import (
     FieldOptions,
     ReadingOptions,
     RecordOptions,
@@ -23,7 +23,7 @@ from ndcore.cli.options import (
     TokenOptions,
 )
 from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
-from ndcore.dedup.settings import settings_beside
+from ndcore.dedup.settings import ENOUGH_ANSWERS, count_answers, settings_beside
 from ndcore.files.compression import DamagedData, open_decompressed
 from ndcore.files.discovery import find, refuse_overlaps
 from ndcore.files.document_fields import Ids, RankingField
@@ -50,6 +50,9 @@ from ndcore.human import counted, printable
 from ndcore.recipe import Recipe
 from ndcore.sketch.loading import load
 from ndcore.sketch.sketches import Sketches
+from ndcore.sketch.weights import KIND as WEIGHTS
+from ndcore.sketch.weights import Idf
+from ndcore.storage.container import kind_of
 from ndcore.text.inputs import is_by_tags
 from ndcore.text.shingling import Shingling
 
@@ -73,20 +76,11 @@ def text_form(options: RecordOptions) -> TextForm:
 def find_inputs(
     options: FieldOptions, *groups: tuple[Sequence[str], Collection[str]], unit: str | None = None
 ) -> list[Inputs]:
-    """Find the sources of each group of inputs.
+    """Find the sources of each group of inputs: paths, and the kinds of ndcore's own files that are accepted among them.
 
-    Parameters
-    ----------
-    groups : tuple
-        Paths, and the kinds of ndcore's own files that are accepted among them.
-    unit : str, optional
-        The unit of the shingles, if the options do not have it. byte: files that are not text are documents too.
-
-    Raises
-    ------
-    UsageError
-        Standard input is named twice, inputs of two groups overlap, or a pattern includes nothing. A pattern that excludes
-        nothing is only reported on standard error. Also raised by `find`.
+    `unit` is the unit of the shingles, if the options do not have it; of bytes, files that are not text are documents too.
+    Raises UsageError if standard input is named twice, groups overlap, or a pattern includes nothing. A pattern that
+    excludes nothing is only reported on standard error.
     """
     every = [path for paths, _ in groups for path in paths]
     refuse_stdin_twice(every)
@@ -116,18 +110,16 @@ def refuse_stdin_twice(paths: Sequence[str]) -> None:
         raise UsageError("standard input (-) can be read once; name it once")
 
 
+def how_to_read(options: ReadingOptions) -> dict[str, Any]:
+    """Return the options for reading as parameters of `FileDocuments` and `SinglePass`."""
+    return {"text_field": text_field(options), "id_field": options.id_field or "id",
+            "require_id": options.id_field is not None, "html": options.html_part, **options.take("on_error", "threads"),
+            "told": None if options.quiet else print_readings}
+
+
 def open_documents(options: ReadingOptions, inputs: Inputs, **more: Any) -> FileDocuments:
     """Open documents with the options for reading; `more`: parameters of `FileDocuments`, which take precedence."""
-    reading = {
-        "text_field": text_field(options),
-        "id_field": options.id_field or "id",
-        "require_id": options.id_field is not None,
-        "on_error": options.on_error,
-        "html": options.html_part,
-        "threads": options.threads,
-        "told": None if options.quiet else print_readings,
-    }
-    return FileDocuments(inputs, **{**reading, **more})
+    return FileDocuments(inputs, **{**how_to_read(options), **more})
 
 
 def refuse_nothing_read(documents: FileDocuments, path: str) -> None:
@@ -205,40 +197,23 @@ def load_sketches(paths: Sequence[str]) -> Sketches:
 def choose_settings(options: ShingleOptions, saved: Sequence[Any], **numbers: Any) -> tuple[Shingling, dict[str, Any]]:
     """Choose the shingling and the numbers of a sketcher: from saved sketches or weights, else from the options.
 
-    Parameters
-    ----------
-    saved : sequence
-        Sketches or weights that the sketcher must agree with. None: the options decide.
-    numbers : optional
-        Options of the sketcher, such as `num_perm` and `seed`; None for an option that was not given.
-
-    Returns
-    -------
-    shingling : Shingling
-    numbers : dict
-        The numbers that are known.
-
-    Raises
-    ------
-    UsageError
-        The options differ from the saved recipe, or do not make a valid shingling.
+    `numbers` are options of the sketcher, such as num_perm and seed, or None; those that are known are returned. Raises
+    UsageError if the options differ from the saved recipe, or do not make a valid shingling.
     """
-    given = {"unit": options.unit, "width": options.width, "normalize": options.normalize}
     if not saved:
-        known = {name: value for name, value in numbers.items() if value is not None}
-        return make_shingling(**given, stop_words=options.stop_words), known
+        return make_shingling(options), {name: value for name, value in numbers.items() if value is not None}
     recipe = saved[0].recipe
     what = "the saved weights" if recipe["kind"] == "idf" else "the saved sketches"
     for other in saved[1:]:
         recipe.check(other.recipe)
     parameters = recipe["shingling"]
-    for name, value in {**given, **numbers}.items():
+    for name, value in {**options.take("unit", "width", "normalize"), **numbers}.items():
         there = parameters[name] if name in parameters else recipe.parameters.get(name)
         if value is not None and value != there:
             raise UsageError(f"{what} were made with {option_of(name)} {there}, not {value}; leave the option out")
     shingling = Shingling.from_recipe(Recipe(parameters))
     if options.stop_words is not None:
-        wanted = make_shingling(unit=parameters["unit"], normalize=parameters["normalize"], stop_words=options.stop_words)
+        wanted = make_shingling(options, unit=parameters["unit"], normalize=parameters["normalize"])
         if wanted.stop_words != shingling.stop_words:
             raise UsageError(f"{what} were made with other stop words; leave --stop-words out")
     return shingling, {name: recipe[name] for name in numbers if name in recipe}
@@ -248,16 +223,17 @@ WithSettings = TypeVar("WithSettings", bound=SettingsOptions)
 
 
 def with_settings(options: WithSettings, caller: str) -> WithSettings:
-    """Add the settings of --settings to options. Raises UsageError if they are not accepted, or repeat an option.
-
-    caller: as for `load_settings`.
-    """
+    """Add the settings of --settings to the options; `caller` as in `load_settings`. Raises UsageError if that fails."""
     if options.settings is None:
         return options
     fields = {"thresholds": "threshold"}
     given = {fields.get(name, name): names[-1] for name, names in options.list_given()}
     with blame_command():
         taken = settings_beside(options.settings, given, caller)
+        answers = count_answers(options.settings)
+    if answers is not None and answers < ENOUGH_ANSWERS:
+        print(f"ndcore: note: the settings of {printable(options.settings)} come from {counted(answers, 'answer')}; "
+              f"{ENOUGH_ANSWERS} choose well: go on with ndcore judge", file=sys.stderr)
     if hasattr(options, "thresholds"):
         taken["thresholds"] = (taken.pop("threshold"),)
     elif taken.get("filter") == "auto":
@@ -265,10 +241,23 @@ def with_settings(options: WithSettings, caller: str) -> WithSettings:
     return replace(options, **taken)
 
 
-def make_shingling(**parameters: Any) -> Shingling:
-    """Make a Shingling from the parameters that are not None. Raises UsageError if they are not valid."""
+def load_weights(path: str) -> Idf:
+    """Load the weights of shingles. Raises UsageError for any other file, with the command that makes one."""
+    if kind_of(path) != WEIGHTS:
+        fault = "is not a file of weights" if Path(path).exists() else "does not exist"
+        raise UsageError(f"{path} {fault}; ndcore sketch IN -o FILE.nds --kind simhash --learn FILE.ndw makes one")
+    return Idf.load(path)
+
+
+TOKENS = ("unit", "normalize", "stop_words")  # the options of tokens that parameters of `Shingling` have the names of
+
+
+def make_shingling(options: TokenOptions, **more: Any) -> Shingling:
+    """Make a Shingling from the options that were given, and more parameters. Raises UsageError if they are not valid."""
+    width = ["width"] if isinstance(options, ShingleOptions) else []
     with blame_command():
-        return Shingling(**{name: value for name, value in parameters.items() if value is not None})
+        return Shingling(**{name: value for name, value in {**options.take(*width, *TOKENS), **more}.items()
+                            if value is not None})
 
 
 # ---- one document by its name
@@ -282,25 +271,11 @@ FIELD_OPTIONS = ("--text-field", "--id-field")
 def load_document(
     name: str, options: RecordOptions, unit: str | None, advice: str = "", named_by: tuple[str, str] = FIELD_OPTIONS
 ) -> Text:
-    """Load a document: a file, ``-``, or ``FILE:LINE`` or ``FILE#ID`` for a record of a file.
+    """Load a document: a file, ``-``, or a record of a file, as ``FILE:LINE`` (line, row or record, from 1) or ``FILE#ID``.
 
-    Parameters
-    ----------
-    name : str
-        LINE is the number of a line, a row or a record, from 1 on.
-    unit : str, optional
-        The unit of the shingles: a document that is not text can only be loaded as bytes.
-    advice : str
-        Ends the message about a file that is not text.
-    named_by : (str, str)
-        The options that name the text and the id of a record, for messages.
-
-    Raises
-    ------
-    DocumentError
-        There is no such file or record, it cannot be read, or it is not text and `unit` is not byte.
-    UsageError
-        The file has many records.
+    Only with the unit byte it may be anything but text; `advice` ends the message about it. `named_by`: the options that
+    name the text and the id of a record, for messages. Raises DocumentError if there is no such document, or it cannot be
+    read; UsageError if the file has many.
     """
     record = _split_name(name)
     if record is not None:

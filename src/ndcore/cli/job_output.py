@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ndcore._version import __version__
 from ndcore.cli.command import Outcome
+from ndcore.cli.commands import DocumentOptions, FieldOptions
 from ndcore.cli.inputs import refuse_nothing_read, text_field
-from ndcore.cli.options import DocumentOptions, FieldOptions
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.sources import Inputs
@@ -27,29 +27,19 @@ def unfinished_beside(output: str) -> Path:
 
 
 class JobOutput:
-    """The directory of one run.
+    """The directory of one run; nothing is checked or written before `claim`.
 
     An interrupted run leaves its finished work there, and the same command resumes it. The description in the directory
     shows whether the work belongs to the same command: it has the same `source`, that is the same inputs, options, and ways
     to read them.
-
-    Attributes
-    ----------
-    name : str
-        The name as given by the user.
-    source : dict or None
-        The source of this run; None until it has claimed the directory.
-    others : str
-        The message about a directory that holds something else.
     """
 
-    others = "{name} {fault}"
+    others = "{name} {fault}"  # the message about a directory that holds something else
 
     def __init__(self, name: str, overwrite: bool, outcome: Outcome, description: JobDescription) -> None:
-        """Name the directory, without checking or writing anything yet."""
         self.name, self.path, self.overwrite, self.outcome = name, Path(name), overwrite, outcome
         self.description = description
-        self.source: dict[str, Any] | None = None
+        self.source: dict[str, Any] | None = None  # None until the run has claimed the directory
 
     def claim(self, source: dict[str, Any]) -> None:
         """Claim the directory for this run; with ``--overwrite``, remove the work of another or a finished run."""
@@ -97,15 +87,12 @@ class JobOutput:
             raise
 
     def _describe_rest(self, error: BaseException) -> str:
-        """Return the message about the remaining work; remove the directory if no step was finished.
-
-        The message is empty for work of another source, or with a damaged description: this run did not make it.
-        """
+        """Return the message about the remaining work; remove the directory if no step was finished."""
         try:
             there = self.description.read(self.path)
         except (OSError, ValueError):
             return ""
-        if there["source"] != self.source:
+        if there["source"] != self.source:  # another run made it
             return ""
         if there["finished"]:
             return self._describe_finished()
@@ -163,26 +150,15 @@ class UnfinishedSearch(JobOutput):
     others = "{name}, where an interrupted run leaves its work, {fault}; give another OUTDIR, or remove it yourself"
 
     def __init__(self, output: str, overwrite: bool, outcome: Outcome) -> None:
-        """Name the directory for an output, without checking or writing anything yet."""
         super().__init__(str(unfinished_beside(output)), overwrite, outcome, REPEATS)
         self._futile = False
 
     def begin(self, options: DocumentOptions, inputs: Sequence[Inputs], documents: Sequence[FileDocuments]) -> WorkPlace:
-        """Copy streams, and claim the directory for a search with these options.
-
-        Parameters
-        ----------
-        options : RepeatsOptions
-        inputs : sequence of Inputs
-            The inputs of the search, of --against, and of --exceptions.
-        documents : sequence of FileDocuments
-            The documents of each of the inputs.
-        """
+        """Copy streams, and claim the directory for a search in the inputs, with --against and --exceptions."""
         for each in documents:
             each.spool()
         stamps = dict(zip(("inputs", "against", "exceptions"), map(stamps_of, inputs), strict=True))
-        chosen = {name: getattr(options, name) for name in DECIDING}
-        self.claim({"ndcore": __version__, **stamps, "reading": reading_of(options), "options": chosen})
+        self.claim({"ndcore": __version__, **stamps, "reading": reading_of(options), "options": options.take(*DECIDING)})
         return WorkPlace(self.path, self.source)
 
     def watch(self, values: Callable[[], Value]) -> Callable[[], Value]:

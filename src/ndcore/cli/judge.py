@@ -9,7 +9,6 @@ from typing import TextIO
 from ndcore.checks import imported
 from ndcore.cli.command import blame_command
 from ndcore.cli.commands import JudgeOptions
-from ndcore.cli.compare import print_passages
 from ndcore.cli.inputs import find_inputs, ids_of, open_documents, refuse_nothing_read
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json
@@ -18,6 +17,7 @@ from ndcore.human import printable
 from ndcore.judge.measures import Measure
 from ndcore.judge.session import Question, Session
 from ndcore.report.comparison import compare
+from ndcore.report.comparison_terminal import print_passages
 from ndcore.report.plain_values import plain
 
 KEYS = {"1": "same", "2": "different", "3": "skip"}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
@@ -28,10 +27,7 @@ ASSIGNED = [Column("class", "string"), Column("resemblance", "number"), Column("
 def standard_output(json: bool, instead: str) -> IO[bytes]:
     """Return standard output as a binary file, for the result of a command with ``-o -``.
 
-    Raises
-    ------
-    UsageError
-        With --json, the account would go there too (`instead` ends the message); or standard output accepts only text.
+    Raises UsageError with --json, whose account would go there too (`instead` ends the message), and if it takes text only.
     """
     if json:
         raise UsageError(f"--json and -o - both write to standard output; {instead}, or leave --json out")
@@ -55,25 +51,15 @@ class PageFile(OutputFile):
 def report_file(path: str | None, overwrite: bool, inputs: Sequence[str], output: str | None = None) -> PageFile | None:
     """Check that the page of --report can be written without losing anything; return None without --report.
 
-    Parameters
-    ----------
-    output : str, optional
-        The output directory of the command: the page may not lie in it.
-
-    Raises
-    ------
-    UsageError
-        It lies in the output, or `check_output` refuses it.
+    Raises UsageError if it lies in `output`, the output directory of the command, or `check_output` refuses it.
     """
     if path is None:
         return None
     if output not in (None, STDOUT) and lies_in(path, str(output)):
         raise UsageError(f"the report {path} lies in the output {output}; name a file beside it")
 
-    def is_page(place: Path) -> bool:
-        return starts_with(str(place), BEGINNING.encode())
-
-    return PageFile(path, "page of ndcore", overwrite=overwrite, ours=is_page, inputs=inputs)
+    return PageFile(path, "page of ndcore", overwrite=overwrite, inputs=inputs,
+                    ours=lambda place: starts_with(str(place), BEGINNING.encode()))
 
 
 def place_columns(archives: bool) -> list[Column]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ndcore._types import Ints, Text
 from ndcore.cli.account import Note, Notes
-from ndcore.cli.options import RecordOptions
+from ndcore.cli.commands import RecordOptions
 from ndcore.cli.outputs import write_table
 from ndcore.cli.summary import by_tags_note, lists
 from ndcore.files.documents import FileDocuments
@@ -20,7 +20,7 @@ from ndcore.files.outputs import OutputDirectory
 from ndcore.files.table_files import BATCH as ROWS
 from ndcore.files.table_files import Blocks, Column, Table
 from ndcore.progress import Progress
-from ndcore.report.marked_passages import DocumentWithPassage, excerpt, excerpt_all
+from ndcore.report.marked_passages import DocumentWithPassage, excerpt_all
 from ndcore.spans.cuts import cut_some, joined
 from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.folding import Folding
@@ -110,19 +110,6 @@ def unite(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((start, end))
     return merged
-
-
-def excerpts_around(corpus: FileDocuments, documents: Ints, places: TokenPlaces) -> list[DocumentWithPassage]:
-    """Extract the text around each range, with its document. The documents are read again."""
-    wanted = np.zeros(len(corpus.ids), np.bool_)
-    wanted[documents] = True
-    made: dict[int, DocumentWithPassage] = {}
-    for positions, texts in corpus.selected(wanted):
-        for position, text in zip(positions.tolist(), texts, strict=True):
-            for at in np.flatnonzero(documents == position).tolist():
-                part = excerpt(text, *range_in(text, places, at))
-                made[at] = DocumentWithPassage(str(corpus.ids[position]), str(corpus.place(position)), part)
-    return [made[at] for at in range(len(documents))]
 
 
 def excerpts_by_item(

@@ -24,7 +24,6 @@ from ndcore.human import counted, printable
 
 
 def run_clusters(options: ClustersOptions) -> int:
-    """Run ``ndcore clusters``, and return the exit code."""
     if options.output == STDOUT:
         stream = standard_output(options.json, "name a file")
         options.outcome.printed = True
@@ -68,20 +67,18 @@ def _iterate_rows(collection: Collection, places: SavedPlaces | None, width: int
 
 
 def run_query(options: QueryOptions) -> int:
-    """Run ``ndcore query``."""
     if (options.file is None) == (options.id is None):
         raise UsageError("ask for a FILE (or - for standard input), or for a document of the collection with --id")
     if options.members and options.id is None:
         raise UsageError("--members lists the cluster of a document of the collection: name it with --id")
     collection = Collection.open(options.collection, verify=options.verify)
+    how = options.take("threshold", "policy", "limit")
     if options.file is not None:
         text = load_document(options.file, options, collection.recipe["shingling"]["unit"])
-        return present(options, _make_account(collection, options, collection.query(
-            text, options.threshold, options.policy, options.limit)))
+        return present(options, _make_account(collection, options, collection.query(text, **how)))
     ident = _find_id(collection, options.id or "")
     if not options.members:
-        return present(options, _make_account(collection, options, collection.resembling(
-            ident, options.threshold, options.policy, options.limit)))
+        return present(options, _make_account(collection, options, collection.resembling(ident, **how)))
     label, members = collection.cluster_of(ident), collection.members(ident)
     return present(options, Account({"cluster": label, "members": members}, [
         f"{counted(len(members), 'document')} in the cluster of {printable(str(label))}",

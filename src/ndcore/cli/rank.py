@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ndcore.cli.commands import RankOptions
 from ndcore.cli.inputs import find_inputs, open_documents, refuse_nothing_read
 from ndcore.collection.ranking import Ranking, rank_pairs
 from ndcore.files.documents import FileDocuments
-from ndcore.files.errors import DocumentError, Rejected, UsageError
+from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.lexer_processes import LexerProcesses
 from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.files.sources import Inputs
@@ -44,19 +44,15 @@ GROUP = (Column("group", "integer"), Column("submission", "string"), Column("fir
 
 @dataclass(frozen=True)
 class RankedSubmissions:
-    """The result of a run.
-
-    `languages` are sorted; `lexer` is the version of Pygments, None for text. `pairs` is the number of listed pairs.
-    `pages` has the numbers of pages of pairs and of groups.
-    """
+    """The result of a run."""
 
     submissions: Submissions
     ranking: Ranking
     winnower: Winnower
-    languages: Sequence[str]
-    lexer: str | None
-    pairs: int
-    pages: tuple[int, int]
+    languages: Sequence[str]  # sorted
+    lexer: str | None  # the version of Pygments; None for text
+    pairs: int  # listed pairs
+    pages: tuple[int, int]  # pages of pairs and of groups
 
     def list_pairs(self) -> Iterator[tuple[Any, ...]]:
         """Yield the values of `PAIR`."""
@@ -73,10 +69,6 @@ class RankedSubmissions:
             page = _name_page("group", place, self.pages[1])
             for member in group.tolist():
                 yield place + 1, names[member], names[group[0]], resemblances[member], page
-
-    def lowest(self, group: Ints) -> int:
-        """Find the member of a group, other than the first, that resembles the first least."""
-        return int(group[1 + np.argmin(self.ranking.resemblances[group[1:]])])
 
 
 def _name_page(kind: str, place: int, pages: int) -> str | None:
@@ -180,7 +172,7 @@ def write_pages(output: OutputDirectory, ranked: RankedSubmissions, account: Acc
                      f"{shown[place].share_b:.1%} of its fingerprints are in A."))
     for place in range(ranked.pages[1]):
         group = groups[place]
-        member = ranked.lowest(group)
+        member = int(group[1 + np.argmin(ranked.ranking.resemblances[group[1:]])])  # resembles the first one least
         resemblance = three_decimals(float(ranked.ranking.resemblances[member]))
         _write_view(output, f"views/group-{place + 1}.html", ranked, int(group[0]), member,
                     f"Group {place + 1:,} of {counted(len(group), 'submission')}: the first one, and the least alike "
@@ -220,7 +212,6 @@ def _match(submission: Submission, blocks: Sequence[TokenBlock], shingling: Shin
 
 
 def run_rank(options: RankOptions) -> int:
-    """Run ``ndcore rank``, and return the exit code."""
     output = OutputDirectory(options.output, options.overwrite)
     inputs, given = find_inputs(options, (options.inputs, ()), (options.template, ()))
     output.refuse_overlap([*inputs.sources, *given.sources])
@@ -271,7 +262,8 @@ def _rank(
     if template is not None:  # all its fingerprints, since windows at its ends may not select some
         every = Winnower(1, winnower.shingling)
         exceptions = every.sketch_many((each.compared for each in template.read()), threads=options.threads)
-        _refuse_rejected([*template.documents.rejected, *template.rejected])
+        if unread := [*template.documents.rejected, *template.rejected]:
+            raise DocumentError(*unread[0])
     documents = submissions.documents
     ranking = rank_pairs(
         (each.compared for each in submissions.read()), winnower, max_holders=options.max_holders, exceptions=exceptions,
@@ -279,12 +271,6 @@ def _rank(
         progress=by_position(report, "reading submissions", documents.position),
     )
     refuse_nothing_read(documents, options.inputs[0])
-    if not submissions.names:
-        _refuse_rejected(submissions.rejected)
+    if not submissions.names and submissions.rejected:
+        raise DocumentError(*submissions.rejected[0])
     return ranking
-
-
-def _refuse_rejected(rejected: Iterable[Rejected]) -> None:
-    """Raise DocumentError for the first rejected document."""
-    for each in rejected:
-        raise DocumentError(*each)

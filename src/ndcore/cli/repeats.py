@@ -153,15 +153,7 @@ def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
 def repeats_account(
     result: Repeats, sides: Sequence[FileDocuments], written: WrittenRepeats, output: str, saved: SavedRecords | None
 ) -> Account:
-    """Make the account of a run.
-
-    Parameters
-    ----------
-    sides : sequence of FileDocuments
-        The documents of the inputs, of --against and of --exceptions.
-    saved
-        As for `summary.rejected_list`.
-    """
+    """Make the account of a run; `sides` are the documents of the inputs, of --against and of --exceptions."""
     documents = sides[0]
     others = {name: {"read": side.read, **summary.what_was_read(side)}
               for name, side in zip(("against", "exceptions"), sides[1:], strict=True) if side.sources}
@@ -204,8 +196,11 @@ def _tell(data: dict[str, Any]) -> Iterator[str | TextBlock]:
 
 
 def run_repeats(options: RepeatsOptions) -> int:
-    """Run ``ndcore repeats``, and return the exit code."""
-    field = _check_field(options)
+    if options.by is not None and (options.against or options.exceptions):
+        raise UsageError("--by excludes --against and --exceptions, whose documents have no value in the field")
+    if options.max_copies is not None and options.max_copies < options.min_copies:
+        raise UsageError(f"--max-copies {options.max_copies} is below --min-copies {options.min_copies}")
+    field = the_text_field(options, f"take one field, or --write {WRITES[2]}") if options.write == WRITES[0] else ""
     target = (standard_output(options.json, "give a directory") if options.output == STDOUT
               else OutputDirectory(options.output, options.overwrite))
     output = target if isinstance(target, OutputDirectory) else None
@@ -215,7 +210,7 @@ def run_repeats(options: RepeatsOptions) -> int:
         output.refuse_overlap([source for each in inputs for source in each.sources])
     named = [path for paths in every for path in paths]
     table = None if options.table is None else TableFile(options.table, options.overwrite, named)
-    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(options)
     if options.dry_run:
         return _estimate(options, inputs[0], shingling)
     with contextlib.ExitStack() as stack:
@@ -248,15 +243,6 @@ def run_repeats(options: RepeatsOptions) -> int:
     return present(options, account)
 
 
-def _check_field(options: RepeatsOptions) -> str:
-    """Return the field to which cleaned texts are written. Raises UsageError for options that exclude each other."""
-    if options.by is not None and (options.against or options.exceptions):
-        raise UsageError("--by excludes --against and --exceptions, whose documents have no value in the field")
-    if options.max_copies is not None and options.max_copies < options.min_copies:
-        raise UsageError(f"--max-copies {options.max_copies} is below --min-copies {options.min_copies}")
-    return the_text_field(options, f"take one field, or --write {WRITES[2]}") if options.write == WRITES[0] else ""
-
-
 def _search(
     options: RepeatsOptions, inputs: list[Inputs], shingling: Shingling, work: UnfinishedSearch | None,
     stack: contextlib.ExitStack,
@@ -281,11 +267,8 @@ def _search(
             keep=options.keep[0] if ranking is None else watch(ranking.priorities),
             by=None if groups is None else watch(groups.codes),
             within=not options.other_documents,
-            min_copies=options.min_copies,
-            max_copies=options.max_copies,
-            memory_limit=options.memory_limit,
             work=place,
-            threads=options.threads,
+            **options.take("min_copies", "max_copies", "memory_limit", "threads"),
             progress=by_position(report, "reading", sides[0].position),
         )
     say_how_ordered(ranking)

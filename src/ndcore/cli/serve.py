@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ndcore.cli.command import blame_command
+from ndcore.cli.command import blame_command, option_of
 from ndcore.cli.commands import AccessTokenOptions, ServeOptions
+from ndcore.files.errors import UsageError
 from ndcore.human import printable
 from ndcore.serve.access import TokenAccess
 from ndcore.serve.request_log import RequestLog
@@ -15,7 +16,6 @@ from ndcore.serve.tokens import TokenFile, add_token
 
 
 def run_serve(options: ServeOptions) -> int:
-    """Run ``ndcore serve`` until a signal ends it."""
     check_installed()
     from ndcore.serve.app import Limits
 
@@ -30,8 +30,11 @@ def run_serve(options: ServeOptions) -> int:
             print(f"{printable(name)} is at {url} (Ctrl-C ends it)", flush=True)
 
     if not options.write:
-        with blame_command():
-            _refuse_without_write(options)
+        for name, given in options.take("tokens", "tls_certificate", "tls_key", "proxy", "backups", "shard", "shard_map",
+                                        "log").items():
+            if given:
+                raise UsageError(f"{option_of(name)} needs --write: without it the server only reads, and answers this "
+                                 "computer only")
         source = opened(options.path, options.timeout)
         with blame_command():
             bound = bind(options.host, options.port)
@@ -55,7 +58,6 @@ def run_serve(options: ServeOptions) -> int:
 
 
 def run_token(options: AccessTokenOptions) -> int:
-    """Run ``ndcore token``."""
     with blame_command():
         token = add_token(options.file, options.name, options.scope)
     print(json.dumps({"name": options.name, "token": token}) if options.json else token)
@@ -70,11 +72,3 @@ def _tls(options: ServeOptions) -> tuple[str, str] | None:
         raise ValueError("TLS needs both --tls-certificate FILE and --tls-key FILE")
     check_tls(options.tls_certificate, options.tls_key)
     return options.tls_certificate, options.tls_key
-
-
-def _refuse_without_write(options: ServeOptions) -> None:
-    """Raise ValueError if options of a server that writes are given to one that reads."""
-    for name in ("tokens", "tls_certificate", "tls_key", "proxy", "backups", "shard", "shard_map", "log"):
-        if getattr(options, name):
-            raise ValueError(f"--{name.replace('_', '-')} needs --write: without it the server only reads, and answers this "
-                             "computer only")

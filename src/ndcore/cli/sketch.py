@@ -16,7 +16,7 @@ from ndcore.cli.account import Account, Note, Notes, TextBlock, present, recipe_
 from ndcore.cli.command import option_of
 from ndcore.cli.commands import SketchOptions
 from ndcore.cli.dry_run import Costs, dry_run
-from ndcore.cli.inputs import choose_settings, find_inputs, open_documents, refuse_nothing_read, uniform
+from ndcore.cli.inputs import choose_settings, find_inputs, load_weights, open_documents, refuse_nothing_read, uniform
 from ndcore.dedup.documents import sketch_corpus
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
@@ -54,7 +54,6 @@ NEXT = {  # kind of sketch -> what to do with the file
 
 
 def run_sketch(options: SketchOptions) -> int:
-    """Run ``ndcore sketch``, and return the exit code."""
     output, overwrite, paths = options.output, options.overwrite, options.inputs
     check_output(output, "file of sketches", overwrite=overwrite, ours=_match("sketches"), inputs=paths)
     if options.learn is not None:
@@ -87,16 +86,13 @@ def _match(kind: str) -> Callable[[Path], bool]:
 def _plan_sketcher(options: SketchOptions, inputs: Inputs) -> Sketcher:
     """Make the sketcher of the options, without weights that must be learned first.
 
-    Raises
-    ------
-    UsageError
-        The inputs are sketches, or an option belongs to another kind of sketch.
+    Raises UsageError if the inputs are sketches, or an option belongs to another kind of sketch.
     """
     saved = next((source.path for source in inputs.sources if source.kind == SKETCHES), None)
     if saved is not None:
         raise UsageError(f"{saved} holds sketches already; ndcore dedup takes several such files at once")
     _refuse_options(options)
-    weights = Idf.load(options.weights) if options.weights not in (None, "distinct") else options.weights
+    weights = options.weights if options.weights in (None, "distinct") else load_weights(options.weights)
     shingling, numbers = choose_settings(options, [weights] if isinstance(weights, Idf) else [], seed=options.seed)
     return _make_sketcher(options, numbers.get("seed", 1), shingling, weights)
 

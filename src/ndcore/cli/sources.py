@@ -20,7 +20,7 @@ from ndcore.cli.account import Account, Listing, Notes, TextBlock, files_written
 from ndcore.cli.commands import SourcesOptions
 from ndcore.cli.inputs import find_inputs, load_document, make_shingling, open_documents, path_of, refuse_nothing_read
 from ndcore.cli.outputs import report_file
-from ndcore.cli.passages import excerpts_around, range_in, unite
+from ndcore.cli.passages import excerpts_by_item, range_in, unite
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.provenance import Place
@@ -131,6 +131,7 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
     tokens, counts, documents = (account.data[name] for name in ("tokens", "counts", "documents"))
     longest = np.sort(np.argsort(result.starts - result.ends, kind="stable")[:EXCERPTS])
     there = TokenPlaces(*(column[longest] for column in sources.places("source_")))
+    around = excerpts_by_item(sources.documents, np.arange(len(longest)), sources.sources[longest], there)
     marks = unite(range_in(sources.text, here, at) for at in range(len(result)))
     note = f"{tokens['found']:,} of {tokens['all']:,} tokens stand in the collection"
     rows = tuple((str(each["id"]), each["file"], each["tokens"], each["shared"], each["longest"])
@@ -143,8 +144,7 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
         (Figure(tokens["all"], "tokens"), Figure(tokens["found"], "in the collection"),
          Figure(counts["documents"], "documents of the collection"), Figure(counts["with_passages"], "with passages")),
         (table,), "The text, and where its passages stand first",
-        [MarkedText(sources.name, note, Marked(sources.text, marks),
-                    excerpts_around(sources.documents, sources.sources[longest], there), len(result))], 1,
+        [MarkedText(sources.name, note, Marked(sources.text, marks), [around[at] for at in sorted(around)], len(result))], 1,
         [("command", command), ("min_tokens", str(result.min_tokens)), ("unit", str(unit))],
     )
 
@@ -153,13 +153,12 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
 
 
 def run_sources(options: SourcesOptions) -> int:
-    """Run ``ndcore sources``, and return the exit code."""
     (name,) = options.inputs
     page = report_file(options.report, options.overwrite, [path_of(name), *options.corpus])
     if name == STDIN and STDIN in options.corpus:
         raise UsageError("standard input (-) can be read once; name it once")
     (collection,) = find_inputs(options, (options.corpus, ()))
-    shingling = make_shingling(unit=options.unit, normalize=options.normalize, stop_words=options.stop_words)
+    shingling = make_shingling(options)
     of_text = dataclasses.replace(options, text_field=options.item_field or options.text_field,
                                   id_field=options.item_id_field or options.id_field)
     text = load_document(name, of_text, options.unit, "" if options.unit == "byte" else ", or give --unit byte",

@@ -18,11 +18,11 @@ from ndcore._types import Text
 from ndcore._version import __version__
 from ndcore.cli import summary
 from ndcore.cli.account import Account, Figures, Notes, TextBlock, present
-from ndcore.cli.command import Outcome
+from ndcore.cli.command import Outcome, option_of
 from ndcore.cli.commands import DecideOptions
-from ndcore.cli.inputs import find_inputs, text_field
+from ndcore.cli.inputs import find_inputs, how_to_read
 from ndcore.cli.outputs import standard_output
-from ndcore.cli.store_access import as_json, check_key, open_store, unit_of
+from ndcore.cli.store import as_json, check_key, open_store, unit_of
 from ndcore.cli.summary import by_tags_list, by_tags_note, ignored_list, left_out, rejected_list
 from ndcore.files.errors import DocumentError, UsageError
 from ndcore.files.field_values import parse_date
@@ -62,26 +62,14 @@ class Gone(NamedTuple):
 
 @dataclass(frozen=True)
 class LineFormat:
-    """The form of input lines: each is a page, or reports one as gone by a true value in the field GONE and no text.
+    """The form of input lines: each is a page, or reports one as gone by a true value in the field GONE and no text."""
 
-    Attributes
-    ----------
-    text, key, date : str
-        Names of fields; several texts make one. The date may be missing.
-    default : datetime or None
-        Date of a page without one; None: now.
-    html : str or None
-        The text is HTML, of which this part is read (see `make_html_reader`).
-    longest : int
-        The largest line in bytes.
-    """
-
-    text: tuple[str, ...]
+    text: tuple[str, ...]  # names of fields; several texts make one
     key: str
-    date: str
-    default: datetime.datetime | None
-    html: str | None
-    longest: int
+    date: str  # name of a field that may be missing
+    default: datetime.datetime | None  # date of a page without one; None: now
+    html: str | None  # the text is HTML, of which this part is read (see `make_html_reader`)
+    longest: int  # the largest line in bytes
 
     def make_parser(self, store: Store) -> Callable[[int, bytes], Item | Gone]:
         """Make a function that parses (number of a line, line) into a page or a `Gone`; it raises RecordError."""
@@ -130,26 +118,11 @@ class LineFormat:
 def answer_lines(
     store: Store, source: IO[bytes], target: IO[bytes], form: LineFormat, outcome: Outcome, *, each: bool, skip: bool
 ) -> None:
-    """Answer every line until the input ends.
+    """Answer every line until the input ends. The store is open with durability "batch".
 
-    Parameters
-    ----------
-    store : Store
-        Open with durability "batch".
-    source, target : binary files
-    form : LineFormat
-    outcome : Outcome
-        Reports how many pages are in the store if the command ends early.
-    each : bool
-        Sync each page before its verdict is written. Otherwise it is synced about a second later.
-    skip : bool
-        Answer a line that is not a page with ``{"line": N, "error": REASON}``. Otherwise it ends the command, after the
-        earlier lines have been answered and synced.
-
-    Raises
-    ------
-    DocumentError
-        A line is not a page; `number` is the number of the line.
+    With `each`, a page is synced before its verdict is written, otherwise about a second later. With `skip`, a line that is
+    not a page is answered with ``{"line": N, "error": REASON}``; otherwise it raises DocumentError, after the earlier lines
+    have been answered and synced.
     """
     parse, saver = form.make_parser(store), _Saver(store, each)
     number = decided = 0
@@ -212,7 +185,10 @@ class _Saver:
 
     def wait(self, source: IO[bytes]) -> None:
         """Wait until there is input, or its end."""
-        if self._unsaved and not _wait_for_input(source, SYNC_SECONDS):
+        descriptor = None
+        with contextlib.suppress(AttributeError, io.UnsupportedOperation):
+            descriptor = source.fileno()
+        if self._unsaved and descriptor is not None and not select.select([descriptor], [], [], SYNC_SECONDS)[0]:
             self._save()
 
     def _save(self) -> None:
@@ -221,28 +197,17 @@ class _Saver:
         self._unsaved, self._saved = False, time.monotonic()
 
 
-def _wait_for_input(source: IO[bytes], seconds: float) -> bool:
-    """Tell whether there is input, or its end, within some seconds; True for a source without a file descriptor."""
-    try:
-        descriptor = source.fileno()
-    except (AttributeError, io.UnsupportedOperation):
-        return True
-    return bool(select.select([descriptor], [], [], seconds)[0])
-
-
 def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], longest: int) -> Iterator[list[bytes]]:
     """Yield complete lines as soon as there are any; the last line may lack its end.
 
-    Parameters
-    ----------
-    source : binary file
-        A file with `read1`.
-    wait : callable
-        Called before each read with `source`; it may wait for input.
-    longest : int
-        The largest line in bytes; a longer one is replaced by a TooLong.
+    `wait` is called before each read with `source`, which has `read1`. A line of more than `longest` bytes is replaced by a
+    TooLong.
     """
-    _widen(source)
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # widen a pipe: more lines arrive together
+        import fcntl
+
+        fcntl.fcntl(source.fileno(), fcntl.F_SETPIPE_SZ, _READ)
+    too_long = TooLong.of("the line", longest)
     rest = bytearray()  # an unfinished line; of one that is too long, only enough to tell
     while True:
         wait(source)
@@ -256,25 +221,12 @@ def lines_as_they_come(source: IO[bytes], wait: Callable[[IO[bytes]], None], lon
         lines = (bytes(rest) + data[:end]).split(b"\n")
         lines.pop()
         rest = bytearray(data[end:])
-        yield [_refuse_long(line, longest) for line in lines]
+        yield [line if len(line) <= longest else too_long for line in lines]
     if rest:
-        yield [_refuse_long(bytes(rest), longest)]
+        yield [bytes(rest) if len(rest) <= longest else too_long]
 
 
-def _refuse_long(line: bytes, longest: int) -> bytes:
-    """Return a line, or a TooLong in its place."""
-    return line if len(line) <= longest else TooLong.of("the line", longest)
-
-
-def _widen(source: IO[bytes]) -> None:
-    """Enlarge the buffer of a pipe to a mebibyte if the system can, so that more lines arrive together."""
-    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
-        import fcntl
-
-        fcntl.fcntl(source.fileno(), fcntl.F_SETPIPE_SZ, _READ)
-
-
-# ---- the account, and the command
+# ---- the account
 
 _MEANING = {
     "kept": "new",
@@ -289,18 +241,7 @@ _CHANGES = {
 
 
 def decide_account(store: str, run: DecisionRun, live: int, excluded: int) -> Account:
-    """Make the account of a run.
-
-    Parameters
-    ----------
-    store : str
-        Path of the store.
-    run : DecisionRun
-    live : int
-        Pages in the store now.
-    excluded : int
-        Number of paths that patterns excluded.
-    """
+    """Make the account of a run: `live` pages are in the store now, and patterns excluded `excluded` paths."""
     pages, verdicts, versions = run.pages, run.counts, run.versions
     data = {
         "ndcore": __version__, "store": store,
@@ -338,7 +279,6 @@ _COLUMNS = [
 
 
 def run_decide(options: DecideOptions) -> int:
-    """Run ``ndcore store decide``."""
     if STDIN in options.inputs:
         return _answer_crawler(options)
     with contextlib.ExitStack() as stack:
@@ -348,11 +288,8 @@ def run_decide(options: DecideOptions) -> int:
         if not inputs.sources:
             raise summary.nothing_to_read(options.inputs[0], inputs.ignored)
         pages = stack.enter_context(SinglePass(
-            inputs, text_field=text_field(options), id_field=options.id_field or "id",
-            require_id=options.id_field is not None, date_field=options.date_field, date=options.date,
-            on_error=options.on_error, html=options.html_part, threads=options.threads,
-            told=None if options.quiet else summary.print_readings,
-        ))
+            inputs, date_field=options.date_field or "date", date=options.date,
+            require_date=options.date_field is not None, **how_to_read(options)))
         run = DecisionRun(options, store, pages)
         _write(options, run)
         live = len(store)
@@ -387,19 +324,12 @@ def _make_row(decision: tuple[Verdict, Place]) -> tuple[Any, ...]:
 
 
 class DecisionRun:
-    """The decision on all pages of some files.
-
-    Attributes
-    ----------
-    counts : Counter
-        Pages by verdict.
-    versions : Counter
-        Pages with a known key, by their change.
-    pages : SinglePass
-    """
+    """The decision on all pages of some files."""
 
     def __init__(self, options: DecideOptions, store: Store, pages: SinglePass) -> None:
-        self.counts, self.versions, self.pages = Counter[str](), Counter[str](), pages
+        self.pages = pages
+        self.counts = Counter[str]()  # pages by verdict
+        self.versions = Counter[str]()  # pages with a known key, by their change
         self._options, self._store = options, store
         self._places: deque[Place] = deque()
         self._problem: DocumentError | KeyboardInterrupt | None = None
@@ -453,15 +383,14 @@ class DecisionRun:
 
 def _answer_crawler(options: DecideOptions) -> int:
     """Answer the lines of standard input."""
-    useless = {"-o": options.output is not None, "--json": options.json, "--include": options.include,
-               "--exclude": options.exclude, "--encoding": options.encoding,
-               "--delimiter": options.delimiter, "--hidden": options.hidden, "--overwrite": options.overwrite,
-               "--archives": options.archives}
     if len(options.inputs) > 1:
         raise UsageError("- stands alone: pages come from standard input, and verdicts go to standard output, as JSON lines")
-    for name, given in useless.items():
-        if given:
-            raise UsageError(f"{name} does nothing with -, where verdicts go to standard output as JSON lines; leave it out")
+    for name, value in options.take("output", "json", "include", "exclude", "encoding", "delimiter", "hidden", "overwrite",
+                                    "archives").items():
+        if value not in (None, False, []):
+            option = "-o" if name == "output" else option_of(name)
+            raise UsageError(f"{option} does nothing with -, where verdicts go to standard output as JSON lines; leave it "
+                             "out")
     form = LineFormat(tuple(options.text_field or ["text"]), options.id_field or "key", options.date_field or "date",
                       options.date, options.html_part, options.max_record)
     with open_store(options.store, read_only=False, durability="batch", threads=options.threads) as store:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import importlib
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -78,25 +79,14 @@ def resemblance_and_probability(text: str) -> tuple[float, float]:
     raise argparse.ArgumentTypeError(f"{text!r} is not RESEMBLANCE:PROBABILITY; write for instance 0.5:0.01")
 
 
-def minima(text: str) -> int:
-    """Parse a number of minima or of shingles."""
-    from ndcore.checks import MAX_MINIMA
-
-    return int(integer(1, MAX_MINIMA)(text))
+def integer_up_to(module: str, constant: str, least: int = 1) -> Callable[[str], Any]:
+    """Make a parser of the whole numbers up to a constant of a module."""
+    return lambda text: integer(least, getattr(importlib.import_module(module), constant))(text)
 
 
-def window(text: str) -> int:
-    """Parse a number of tokens in a window."""
-    from ndcore._grams import MAX_LENGTH
-
-    return int(integer(1, MAX_LENGTH)(text))
-
-
-def distance(text: str) -> int:
-    """Parse a Hamming distance for which an index can have tables."""
-    from ndcore.hamming.table_plan import MAX_WIDE_DISTANCE
-
-    return int(integer(0, MAX_WIDE_DISTANCE)(text))
+minima = integer_up_to("ndcore.checks", "MAX_MINIMA")  # minima or shingles
+window = integer_up_to("ndcore._grams", "MAX_LENGTH")  # tokens in a window
+distance = integer_up_to("ndcore.hamming.table_plan", "MAX_WIDE_DISTANCE", 0)  # for which an index can have tables
 
 
 def fingerprint_bits(text: str) -> int:

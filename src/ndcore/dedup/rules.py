@@ -211,8 +211,8 @@ class Rules:
         """Whether the choice between LSH and the complete filter is still open."""
         return self.filter == "auto" and not self.needs_all_sets and self.verify == "fingerprints"
 
-    def refuse_sketches(self) -> None:
-        """Raise ValueError if a rule needs the texts."""
+    def refuse_sketches(self, why: str = "sketches do not hold the shingles. Give the texts, or leave it out") -> None:
+        """Raise ValueError if a rule needs the texts; `why` ends the message."""
         needing = {
             "filter='complete'": self.filter == "complete", "drop='contained'": self.contained,
             f"must_agree={list(self.must_agree)}": bool(self.must_agree),
@@ -222,8 +222,7 @@ class Rules:
         }
         wanted = [name for name, needed in needing.items() if needed]
         if wanted:
-            raise ValueError(f"{wanted[0]} needs the texts; sketches do not hold the shingles. Give the texts, or leave it "
-                             "out")
+            raise ValueError(f"{wanted[0]} needs the texts; {why}")
 
     def recipe(self, sketches: Recipe, filter: FilterDesign | PrefixFilter) -> Recipe:
         """Make the record of these rules, the filter and the sketches."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ndcore._types import AnyPath
-from ndcore.checks import check_choice, is_number
+from ndcore.checks import check_choice, is_int, is_number
 from ndcore.choices import AGREEMENTS, NORMALIZED, SETTINGS, UNITS
 from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.text.agreement import Agreement
@@ -17,6 +17,7 @@ from ndcore.text.shingling import Shingling
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a file of settings
+ENOUGH_ANSWERS = 30  # answers of people from which on settings are good: see docs/judge.md
 OPTIONS: dict[str, tuple[type, ...]] = {
     "threshold": (int, float), "drop": (str,), "must_agree": (list,), "drop_common": (int, float), "shingling": (dict,),
     "min_shingles": (int,), "max_lost": (int,), "cluster": (str,), "filter": (str,),
@@ -94,6 +95,13 @@ def settings_beside(path: AnyPath, given: Mapping[str, str], caller: str = "near
         if name in given:
             raise ValueError(f"{given[name]} and --settings {os.fspath(path)} both say it; leave one out")
     return options
+
+
+def count_answers(path: AnyPath) -> int | None:
+    """Return the number of answers of people from which settings were chosen; None if a sound file does not say it."""
+    judged = {} if os.fspath(path) in SETTINGS else tomllib.loads(_read(path).decode("utf-8")).get("judged")
+    answers = judged.get("answers") if isinstance(judged, dict) else None
+    return answers if is_int(answers) else None
 
 
 def _read(path: AnyPath) -> bytes:

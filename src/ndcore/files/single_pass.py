@@ -43,7 +43,9 @@ class SinglePass:
         Field or column that holds the date (see `parse_date`). None: records of archives have their date of capture, other
         documents have none.
     date : datetime, optional
-        Date of documents that have none of their own. None: with `date_field`, a record without a date is an error.
+        Date of documents that have none of their own.
+    require_date : bool
+        A record without the field `date_field` is an error, unless `date` is given.
 
     Attributes
     ----------
@@ -62,6 +64,7 @@ class SinglePass:
         require_id: bool = False,
         date_field: str | None = None,
         date: datetime.datetime | None = None,
+        require_date: bool = True,
         on_error: str = "stop",
         html: str | None = None,
         threads: int | None = 1,
@@ -69,7 +72,8 @@ class SinglePass:
     ) -> None:
         texts = (text_field,) if isinstance(text_field, str) else tuple(text_field)
         others = () if date_field is None else (date_field,)
-        optional = frozenset(others if date is not None else ())
+        self._may_lack_date = date is not None or not require_date
+        optional = frozenset(others if self._may_lack_date else ())
         self._reader = SourceReader(Fields(texts, id_field, require_id, others, optional), html, threads=threads)
         self._sources, self.ignored = inputs.sources, list(inputs.ignored)
         self._skip, self._date, self._field = on_error == "skip", date, date_field
@@ -154,8 +158,8 @@ class SinglePass:
         if self._field is None or not record.values:
             return record.date or self._date
         value = record.values[0]
-        if value is None and self._date is not None:
-            return self._date
+        if value is None and self._may_lack_date:
+            return record.date or self._date
         try:
             return parse_date(value)
         except RecordError as error:
