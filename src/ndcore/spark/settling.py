@@ -107,8 +107,10 @@ class Settling:
         classes = self._join_classes(sharing, entering, growing=ended is not None)
         opened = compared.where("valid").join(classes.where("leader != rank").select("rank"), "rank", "left_anti")
         if gone is None or ended is None:
-            near = _join_open(sharing.where("label = rank and valid"), opened)
-            labels = self._compare(near, self.judgement.first_new, growing=False)
+            labels = opened.selectExpr("rank", "rank as label", "1D as resemblance")
+            if not opened.isEmpty():  # else all are equal to others, or have no shingles
+                near = _join_open(sharing.where("label = rank and valid"), opened)
+                labels = self._compare(near, self.judgement.first_new, growing=False)
         else:
             over = self.work.keep(classes.where("was = rank and leader != rank").select("rank").union(ended.select("rank")),
                                   "documents that lead no more")
@@ -120,7 +122,7 @@ class Settling:
         return self._compose(left, new, classes, labels, versions, anew=ended is not None)
 
     def _find_sharing(self, wanted: DataFrame, count: int | None = None) -> DataFrame:
-        """Read the documents of the collection that may share a value with wanted ones. count: of these; None: count them."""
+        """Read the documents of the collection that may share a value with wanted ones. count: of these."""
         count = wanted.count() if count is None else count
         design = self.judgement.design
         assert isinstance(design, FilterDesign)
@@ -135,8 +137,9 @@ class Settling:
     def _join_classes(self, sharing: DataFrame, entering: DataFrame, *, growing: bool) -> DataFrame:
         """Find the leaders of entering documents and, with `growing`, of documents whose leader has ended.
 
-        sharing: documents of the collection, among them all that share a digest with these. Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before, of documents that join another one, and of
-        older ones that now lead themselves; ``was`` is null for entering documents.
+        sharing: documents of the collection, among them all that share a digest with these. Returns ``rank``, ``leader``,
+        ``how``, and ``was``, the leader before, of documents that join another one, and of older ones that now lead
+        themselves; ``was`` is null for entering documents.
         """
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
         named = ["rank", "bytes", *kind]
