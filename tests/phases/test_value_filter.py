@@ -9,7 +9,7 @@ import pytest
 from record_batches import cut_batches, pa
 from value_filters import filter_of, signed
 
-from ndcore.phases import probes
+from ndcore.phases import probes, value_filter
 from ndcore.phases.probes import join_tables, put_together
 from ndcore.phases.value_filter import fill_filter, may_have
 
@@ -29,8 +29,9 @@ def test_a_filter_forgets_nothing(words):
 @pytest.mark.parametrize("tasks", [1, 3])
 @pytest.mark.parametrize("words", [1, 16, 128])
 def test_tasks_make_the_filter(monkeypatch, words, tasks):
-    """Of integers, and of binary rows with any number of values; in slices of 16 words."""
+    """Of integers, and of binary rows with any number of values; seven at a time, in slices of 16 words."""
     monkeypatch.setattr(probes, "SLICE", 128)
+    monkeypatch.setattr(value_filter, "AT_ONCE", 7)
     rng = random.Random(words)
     rows = [[rng.getrandbits(64) for _ in range(rng.randrange(4))] for _ in range(60)]
     values = [value for row in rows for value in row]
@@ -40,14 +41,14 @@ def test_tasks_make_the_filter(monkeypatch, words, tasks):
     }
     for schema, cells in given.values():
         filled = [batch for part in range(tasks) for batch in fill_filter(
-            cut_batches(rng, schema, cells[part::tasks]), column="value", words=words)]
+            cut_batches(rng, schema, cells[part::tasks]), words=words)]
         made = np.zeros(words, np.uint64)
         put_together(made, pa.Table.from_batches(list(join_tables(filled, marks=True))))
         np.testing.assert_array_equal(made, filter_of(values, words))
 
 
 def test_nothing_is_in_a_filter_of_nothing():
-    [empty] = fill_filter([pa.record_batch({"value": pa.array([b"", b""])})], column="value", words=4)
+    [empty] = fill_filter([pa.record_batch({"value": pa.array([b"", b""])})], words=4)
     made = np.zeros(4, np.uint64)
     put_together(made, pa.Table.from_batches([empty]))
     assert not made.any()

@@ -100,7 +100,7 @@ class _RowReader:
             parquet, fs = imported("pyarrow.parquet", "ndcore.spark"), imported("pyarrow.fs", "ndcore.spark")
             scheme, colon, rest = file.partition(":")
             if not colon:
-                rest = f"//{quote(str(_below(self._root, file)))}"
+                rest = f"//{quote(str(below(self._root, file)))}"
                 scheme = "file"
             system, path = fs.FileSystem.from_uri(f"{HADOOP.get(scheme, scheme)}:{rest}")
             source = parquet.ParquetFile(system.open_input_file(path))
@@ -109,7 +109,7 @@ class _RowReader:
         return self._open[1], self._open[2]
 
 
-def _below(root: str, file: str) -> Path:
+def below(root: str, file: str) -> Path:
     """Return the path of a file of the collection itself. Raises ValueError if it would lie elsewhere."""
     parts = Path(file).parts
     if len(parts) != 3 or parts[0] != "tables" or ".." in parts:

@@ -12,36 +12,44 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.phases.columns import Batches, as_batch, drop_empty, row_changes, values_of
+from ndcore.phases.columns import Batches, as_batch, drop_empty, values_of
 from ndcore.phases.probes import cut_slices
 
 BITS = 5  # that a value sets in its word
 MOST_WORDS = 1 << 24  # of a filter: 128 MiB
+AT_ONCE = 1 << 15  # values whose bits are computed at a time, so that they stay in the cache
 
 
-def fill_filter(batches: Batches, *, column: str, words: int) -> Iterator[Any]:
-    """Put values in a filter; yield it in slices, as `fill_table` does, for `join_tables`, which joins marks.
+def fill_filter(batches: Batches, *, words: int) -> Iterator[Any]:
+    """Put the values of all columns in a filter; yield it in slices, as `fill_table` does, for `join_tables`.
 
-    column: as `values_of` reads it. words: of the filter, a power of two.
+    Columns are as `values_of` reads them. words: of the filter, a power of two.
     """
     whole = np.zeros(words, np.uint64)
     for batch in drop_empty(batches):
-        values, _ = values_of(batch.column(column))
-        word = _choose_words(values, words)
-        order = np.argsort(word)
-        begins = np.flatnonzero(row_changes(word[order]))
-        if len(begins):
-            whole[word[order][begins]] |= np.bitwise_or.reduceat(_set_bits(values)[order], begins)
+        for column in batch.columns:
+            for part in _cut(values_of(column)[0]):
+                word, bits = _choose_words(part, words), _set_bits(part)
+                while len(word):  # of several values of one word the last one is set: at most 64 rounds
+                    whole[word] |= bits
+                    left = np.flatnonzero(whole[word] & bits != bits)
+                    word, bits = word[left], bits[left]
     used, slices = cut_slices(whole)
     yield as_batch(slice=used, cells=slices)
 
 
 def may_have(words: UInts, values: AnyArray) -> Bools:
     """Tell which values (int64 or uint64) may be in a filter of these words: by mistake some others, too."""
-    values = values.view(np.uint64)
-    bits = _set_bits(values)
-    found: Bools = words[_choose_words(values, len(words))] & bits == bits
-    return found
+    told = [np.empty(0, np.bool_)]
+    for part in _cut(values.view(np.uint64)):
+        bits = _set_bits(part)
+        told.append(words[_choose_words(part, len(words))] & bits == bits)
+    return np.concatenate(told)
+
+
+def _cut(values: UInts) -> Iterator[UInts]:
+    """Cut values into parts that fit in the cache."""
+    return (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))
 
 
 def _choose_words(values: UInts, words: int) -> Ints:

@@ -8,15 +8,17 @@ import shutil
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ndcore._candidates import Bitmaps
-from ndcore._types import AnyPath
+from ndcore._types import AnyPath, UInts
 from ndcore.checks import check_choice, is_int
 from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
+from ndcore.phases.neighbours import StoredFile, read_sharing, select_sharing
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.recipe import stored_recipe
@@ -33,10 +35,12 @@ from ndcore.spark.documents import (
     refuse_taken,
     with_keys,
 )
+from ndcore.spark.file_ranges import share_among_tasks
 from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
-from ndcore.spark.settling import DECIDED, Settling, select_matching
+from ndcore.spark.settling import DECIDED, SHARED, Settling
+from ndcore.spark.verification import filter_of
 from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.storage.container import CorruptFile
@@ -415,6 +419,23 @@ class GrowingCollection:
             return rows
         return _with_changes(rows, self._read(work, [manifest.changed], CHANGES))
 
+    def _read_sharing(self, work: Work, manifest: CollectionManifest, words: UInts) -> DataFrame:
+        """Read the documents that pass a filter of SHARED: all columns but ``added``; keys are JSON."""
+        from pyspark.sql import types as T
+
+        assert self._schema is not None
+        fields = [T.StructField(field.name, T.StringType()) if field.name == "key" else field
+                  for field in self._schema.fields if field.name != "added"]
+        files = [StoredFile(f"{TABLES}/{segment.table}/{path.name}", path.stat().st_size) for segment in manifest.segments
+                 for path in sorted(self._versions.table(segment.table).glob("*.parquet"))]
+        shares = [[file.path for file in share] for share in share_among_tasks(work.spark, files, work.cores)]
+        at = work.spark.range(0, len(shares), 1, max(1, len(shares))).toDF("at")
+        rows = work.apply(at, read_sharing, T.StructType(fields), shares=shares, root=self.path,
+                          columns=[field.name for field in fields], wanted=words)
+        if manifest.changed is None:
+            return rows
+        return _with_changes(rows, self._read(work, [manifest.changed], CHANGES))
+
     def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
         rows = self._rows(work, manifest)
@@ -472,6 +493,8 @@ class GrowingCollection:
         repeated: str,
     ) -> CollectionManifest:
         """Decide on new documents, write their table, and commit."""
+        from pyspark.sql import functions as F
+
         sides = self._sides(work, df, key, f"{token}-texts")
         kind = sides.schema["key"].dataType.simpleString()
         if before.key not in (None, kind):
@@ -491,8 +514,11 @@ class GrowingCollection:
             none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
             old = new.where("false").selectExpr("*", f"{before.version}L as added", *none)
             first = old.select("rank", "key", "version_of")
+            sharing = old.withColumn("key", F.to_json("key"))
         else:
-            first = self._find_repeats(work, old, new, total, repeated)
+            words = filter_of(work, new, KEY_HASH, *SHARED, count=total * (self.filter.groups + 2))
+            first = self._find_repeats(work, old, new, words, repeated)
+            sharing = self._read_sharing(work, before, words)
         if repeated == "replace" and before.segments:
             gone = work.keep(first.select("rank"), "documents that are replaced")
             gone = None if gone.isEmpty() else gone
@@ -500,7 +526,7 @@ class GrowingCollection:
         if repeated == "version":
             of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
             entering = new.join(of_key, "key", "left")
-        decided = self._settling(work, before).settle(old, entering, total, gone)
+        decided = self._settling(work, before).settle(old, entering, sharing, gone)
         decided = decided if gone is None else work.keep(decided, "decisions")
         number = before.version + 1
         work.describe("rows of the new documents")
@@ -526,7 +552,7 @@ class GrowingCollection:
         if before.key != kind:
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
         keys = work.keep(keys.distinct(), "keys of documents that go away")
-        found = select_matching(work, old.select("rank", "key"), KEY_HASH, keys).join(keys, "key", "left_semi")
+        found = _select_keys(work, old.select("rank", "key"), filter_of(work, keys, KEY_HASH)).join(keys, "key", "left_semi")
         gone = work.keep(found.select("rank", "key"), "documents that go away")
         missing = keys.join(gone.select("key"), "key", "left_anti").limit(1).collect()
         if missing and unknown == "refuse":
@@ -541,7 +567,7 @@ class GrowingCollection:
     ) -> CollectionManifest:
         """Decide on the collection without some documents, and commit."""
         new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns))
-        decided = self._settling(work, before).settle(old, new, 0, gone).select("rank", *DECIDED)
+        decided = self._settling(work, before).settle(old, new, None, gone).select("rank", *DECIDED)
         decided = work.keep(decided, "decisions")
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 
@@ -550,7 +576,7 @@ class GrowingCollection:
         judgement = Judgement(self._sketcher, self.filter, least_equal_minima(self._sketcher.num_perm, self.rules.threshold),
                               self.rules.threshold, self.rules.min_shingles, before.following)
         return Settling(work, self.path, "text" if self._copy else self._text, judgement, self.rules, self._bitmap_key,
-                        TASK_PAIRS)
+                        TASK_PAIRS, partial(self._read_sharing, work, before))
 
     def _overlay(
         self, work: Work, before: CollectionManifest, commit: Commit, token: str, both: DataFrame, old: DataFrame,
@@ -579,9 +605,9 @@ class GrowingCollection:
         fields = {**fields, "changed": names["changed"]}
         return self._versions.commit(before, replace(commit, changes=names["changes"]), **fields)
 
-    def _find_repeats(self, work: Work, old: DataFrame, new: DataFrame, count: int, repeated: str) -> DataFrame:
+    def _find_repeats(self, work: Work, old: DataFrame, new: DataFrame, words: UInts, repeated: str) -> DataFrame:
         """Find the older documents whose keys new ones have. Raises ValueError if there are any and they are refused."""
-        matching = select_matching(work, old.select("rank", "key", "version_of"), KEY_HASH, new, count)
+        matching = _select_keys(work, old.select("rank", "key", "version_of"), words)
         found = matching.join(new.select("key"), "key", "left_semi")
         if repeated != "refuse":
             return found
@@ -590,6 +616,12 @@ class GrowingCollection:
             raise ValueError(f"the key {first[0].key.asDict()} is in the collection already; keys are unique, or "
                              "repeated='replace' or 'version' says what becomes of the older document")
         return found
+
+
+def _select_keys(work: Work, rows: DataFrame, words: UInts) -> DataFrame:
+    """Select the rows whose key may be in a filter of KEY_HASH."""
+    hashed = rows.selectExpr("*", f"{KEY_HASH} as _hash")
+    return work.apply(hashed, select_sharing, hashed.schema, column="_hash", wanted=words).drop("_hash")
 
 
 def _with_changes(rows: DataFrame, changes: DataFrame) -> DataFrame:

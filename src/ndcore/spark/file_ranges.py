@@ -6,7 +6,7 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ndcore.checks import parsed_size
 from ndcore.files.errors import UsageError
@@ -85,12 +85,22 @@ def list_pieces(spark: SparkSession, sources: list[Source]) -> list[FileRange]:
         if _is_long(file, longest) else [file])]
 
 
-def share_among_tasks(spark: SparkSession, ranges: list[FileRange], cores: int) -> list[list[FileRange]]:
+class Sized(Protocol):
+    """Something that a task reads, of a `size` in bytes."""
+
+    @property
+    def size(self) -> int: ...
+
+
+Part = TypeVar("Part", bound=Sized)
+
+
+def share_among_tasks(spark: SparkSession, ranges: list[Part], cores: int) -> list[list[Part]]:
     """Share ranges among tasks, in order and by bytes: some for each core, and not many more bytes than LONGEST each."""
     weights = [part.size + OPENING for part in ranges]
     total = sum(weights)
     tasks = min(len(ranges), max(8 * cores, -(-total // (read_size(spark, LONGEST) + OPENING))))
-    shared, before = dict[int, list[FileRange]](), 0
+    shared, before = dict[int, list[Part]](), 0
     for part, weight in zip(ranges, weights, strict=True):
         shared.setdefault((before + weight // 2) * tasks // total, []).append(part)  # the task of its middle
         before += weight

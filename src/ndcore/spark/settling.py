@@ -11,13 +11,15 @@ all pairs of an open document are known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ndcore._types import UInts
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
-from ndcore.phases.neighbours import reject_pairs, select_sharing
+from ndcore.phases.neighbours import reject_pairs
 from ndcore.phases.stored_texts import form_stored_sets
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import SparkDocuments
@@ -33,16 +35,7 @@ DECIDED = {"version_of": "bigint", "leader": "bigint", "how": "string", "label":
 of the first document that equals this one, and how; for a leader, the rank of its representative, and the resemblance to
 it."""
 AT_ONCE = 4096  # about as many rows of a file have their texts read by a task
-
-
-def select_matching(work: Work, rows: DataFrame, value: str, wanted: DataFrame, count: int | None = None) -> DataFrame:
-    """Select rows that may share a value with wanted rows, by a filter that is sent to all tasks; some others pass.
-
-    value: SQL of a column of both, as for `filter_of`. count: upper bound of the wanted values; None: one for each row.
-    """
-    words = filter_of(work, wanted, value, count)
-    valued = rows.selectExpr("*", f"{value} as _value")
-    return work.apply(valued, select_sharing, valued.schema, column="_value", wanted=words).drop("_value")
+SHARED = ("substring(deciding, 1, 8)", "if(valid, features, binary(''))")  # SQL of the values by which documents meet
 
 
 @dataclass(frozen=True)
@@ -59,6 +52,9 @@ class Settling:
     bitmap_key : bytes
     bound : int
         The most pairs of a task.
+    read_sharing : callable
+        Takes a filter of SHARED, and reads the documents of the collection that pass it, with their decisions. Their keys
+        are strings, for messages.
     """
 
     work: Work
@@ -68,8 +64,9 @@ class Settling:
     rules: Rules
     bitmap_key: bytes
     bound: int
+    read_sharing: Callable[[UInts], DataFrame]
 
-    def settle(self, old: DataFrame, new: DataFrame, count: int, gone: DataFrame | None) -> DataFrame:
+    def settle(self, old: DataFrame, new: DataFrame, sharing: DataFrame | None, gone: DataFrame | None) -> DataFrame:
         """Decide on new documents, and again on older ones.
 
         Parameters
@@ -78,8 +75,8 @@ class Settling:
             The documents of the collection with their decisions.
         new : DataFrame
             New documents, whose ranks are higher; with ``version_of`` if some may be versions of older ones.
-        count : int
-            Their number.
+        sharing : DataFrame or None
+            What `read_sharing` reads for new documents; needed if none is removed.
         gone : DataFrame, optional
             The ``rank`` of older documents to remove.
 
@@ -102,18 +99,34 @@ class Settling:
             versions = others if versions is None else versions.union(others)
             first = left.join(moved.where("version_of = rank").select("rank"), "rank", "left_semi")
             entering = entering.union(first.select(*entering.columns))
-        classes = self._join_classes(left, entering, count, ended)
-        leaders = left.where("leader = rank and valid")
+        if gone is not None and ended is not None:
+            meeting = [rows.select("valid", "deciding", "features") for rows in (entering, ended)]
+            sharing = self._find_sharing(meeting[0].union(meeting[1])).join(gone, "rank", "left_anti")
+        assert sharing is not None
+        sharing = self.work.keep(sharing, "documents that share values")
+        classes = self._join_classes(sharing, entering, growing=ended is not None)
         opened = compared.where("valid").join(classes.where("leader != rank").select("rank"), "rank", "left_anti")
-        if ended is not None:
+        if gone is None or ended is None:
+            labels = opened.selectExpr("rank", "rank as label", "1D as resemblance")
+            if not opened.isEmpty():  # else all are equal to others, or have no shingles
+                near = _join_open(sharing.where("label = rank and valid"), opened)
+                labels = self._compare(near, self.judgement.first_new, growing=False)
+        else:
             over = self.work.keep(classes.where("was = rank and leader != rank").select("rank").union(ended.select("rank")),
                                   "documents that lead no more")
-            leaders = leaders.join(over, "rank", "left_anti")
+            leaders = left.where("leader = rank and valid").join(over, "rank", "left_anti")
             led = classes.where("leader = rank").select("rank")
             led = led.union(leaders.join(over.selectExpr("rank as label"), "label", "left_semi").select("rank")).distinct()
             opened = opened.union(left.where("valid").join(led, "rank", "left_semi").select(*opened.columns))
-        labels = self._decide(opened, leaders, growing=ended is not None)
+            labels = self._decide_again(opened, leaders, over.union(gone))
         return self._compose(left, new, classes, labels, versions, anew=ended is not None)
+
+    def _find_sharing(self, wanted: DataFrame, count: int | None = None) -> DataFrame:
+        """Read the documents of the collection that may share a value with wanted ones. count: of these."""
+        count = wanted.count() if count is None else count
+        design = self.judgement.design
+        assert isinstance(design, FilterDesign)
+        return self.read_sharing(filter_of(self.work, wanted, *SHARED, count=count * (design.groups + 1)))
 
     def _move_versions(self, left: DataFrame, gone: DataFrame) -> DataFrame:
         """Find the versions whose first document is removed; ``version_of`` is the first of them, which replaces it."""
@@ -121,20 +134,16 @@ class Settling:
         first = orphans.groupBy("version_of").agg({"rank": "min"}).withColumnRenamed("min(rank)", "first")
         return self.work.keep(orphans.join(first, "version_of").selectExpr("rank", "first as version_of"), "versions")
 
-    def _join_classes(self, left: DataFrame, entering: DataFrame, count: int, ended: DataFrame | None) -> DataFrame:
-        """Find the leaders of entering documents, and of documents whose leader has ended.
+    def _join_classes(self, sharing: DataFrame, entering: DataFrame, *, growing: bool) -> DataFrame:
+        """Find the leaders of entering documents and, with `growing`, of documents whose leader has ended.
 
-        Returns ``rank``, ``leader``, ``how``, and ``was``, the leader before, of documents that join another one, and of
-        older ones that now lead themselves; ``was`` is null for entering documents.
+        sharing: documents of the collection, among them all that share a digest with these. Returns ``rank``, ``leader``,
+        ``how``, and ``was``, the leader before, of documents that join another one, and of older ones that now lead
+        themselves; ``was`` is null for entering documents.
         """
         kind = ["valid", "deciding", *(name for name in ("scope",) if name in entering.columns)]
-        named, wanted, most = ["rank", "bytes", *kind], entering.select("deciding"), None
-        if ended is None:
-            known, most = left.where("leader = rank"), count
-        else:
-            known, wanted = left.where("version_of is null"), wanted.union(ended.select("deciding"))
-        known = known.selectExpr(*named, "leader as was")
-        known = select_matching(self.work, known, "substring(deciding, 1, 8)", wanted, most)
+        named = ["rank", "bytes", *kind]
+        known = sharing.where("version_of is null" if growing else "leader = rank").selectExpr(*named, "leader as was")
         both = known.unionByName(entering.selectExpr(*named, "cast(null as bigint) as was"))
         leader = f"first(struct(rank, bytes)) over (partition by {', '.join(kind)} order by rank) as first"
         how = "case when rank = first.rank then null when bytes = first.bytes then 'identical' else 'lexical' end as how"
@@ -142,29 +151,21 @@ class Settling:
         told = f"leader != rank or (rank < {self.judgement.first_new} and not (was <=> rank))"
         return self.work.keep(classes.where(told), "equal documents")
 
-    def _decide(self, opened: DataFrame, leaders: DataFrame, *, growing: bool) -> DataFrame:
-        """Choose representatives for the open leaders, given all other leaders.
+    def _decide_again(self, opened: DataFrame, leaders: DataFrame, over: DataFrame) -> DataFrame:
+        """Choose representatives for the open leaders, given all other leaders; ``rank`` of documents `over` are none.
 
-        Returns ``rank``, ``label`` and ``resemblance`` of leaders that join another one; if older ones may join (`growing`),
-        of all open documents, and of later ones that join another document now.
+        Returns ``rank``, ``label`` and ``resemblance`` of all open documents, and of later ones that join another document
+        now.
         """
-        design = self.judgement.design
-        assert isinstance(design, FilterDesign)
         while True:
-            if growing:
-                opened = self.work.keep(opened, "documents to decide on")
+            opened = self.work.keep(opened, "documents to decide on")
             first, count = opened.selectExpr("min(rank)", "count(*)").collect()[0]
             if first is None:
                 return opened.selectExpr("rank", "rank as label", "1D as resemblance")
-            columns = [*opened.columns, "label", "resemblance"]
-            others = leaders.join(opened.select("rank"), "rank", "left_anti") if growing else leaders
-            others = select_matching(self.work, others.where(f"label = rank or rank > {first}").select(*columns), "features",
-                                     opened, design.groups * count)
-            open_rows = opened.selectExpr("*", *(f"cast(null as {DECIDED[name]}) as {name}" for name in columns[-2:]))
-            near = self.work.keep(others, "documents that share features").union(open_rows)
-            labels = self._compare(near, first, growing=growing)
-            if not growing:
-                return labels
+            others = self._find_sharing(opened, count).where(f"leader = rank and valid and (label = rank or rank > {first})")
+            others = others.join(over.union(opened.select("rank")), "rank", "left_anti")
+            near = _join_open(self.work.keep(others, "documents that share features"), opened)
+            labels = self._compare(near, first, growing=True)
             ended = labels.join(near.where("label = rank").select("rank"), "rank", "left_semi").select("rank")
             ended = self.work.keep(ended, "representatives that join others")
             if ended.isEmpty():
@@ -233,8 +234,10 @@ class Settling:
 
     def _prune(self, near: DataFrame, pairs: DataFrame) -> DataFrame:
         """Drop the pairs that bitmaps reject."""
+        ends = pairs.selectExpr("a as rank").union(pairs.select("b"))
+        ends = near.select("rank", "size", "bitmap").join(ends, "rank", "left_semi")  # only these are moved
         for side in "ab":
-            pairs = pairs.join(near.selectExpr(f"rank as {side}", f"size as size_{side}", f"bitmap as bitmap_{side}"), side)
+            pairs = pairs.join(ends.selectExpr(f"rank as {side}", f"size as size_{side}", f"bitmap as bitmap_{side}"), side)
         return self.work.apply(pairs, reject_pairs, "a bigint, b bigint, block bigint", key=self.bitmap_key,
                                threshold=self.rules.threshold)
 
@@ -243,9 +246,17 @@ class Settling:
         from pyspark.sql import functions as F
 
         known = [name for name in wanted.columns if name not in ("key", "against", "bytes", "file", "row")]
-        located = wanted.selectExpr(*known, "file", "`row`", "to_json(key) as name", "bytes as digest")
+        located = wanted.selectExpr(*known, "file", "`row`", "key as name", "bytes as digest")
         made = located.selectExpr(*known, "1L as part", "1L as parts", "binary('') as members").schema
         placed = located.repartition("file", F.expr(f"`row` div {AT_ONCE}")).sortWithinPartitions("file", "row")
         sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,
                                shingling=judgement.sketcher.shingling)
         return self.work.keep(sets, "shingle sets of candidates")
+
+
+def _join_open(others: DataFrame, opened: DataFrame) -> DataFrame:
+    """Unite documents of the collection with open ones, which have no ``label`` and no ``resemblance``."""
+    undecided = [f"cast(null as {DECIDED[name]}) as {name}" for name in ("label", "resemblance")]
+    open_rows = opened.selectExpr(*(f"`{name}`" for name in opened.columns if name != "key"), "to_json(key) as key",
+                                  *undecided)
+    return others.select(*open_rows.columns).union(open_rows)

@@ -52,16 +52,16 @@ def read_sets(
     return work.keep(joined.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
 
 
-def filter_of(work: Work, wanted: DataFrame, value: str, count: int | None = None) -> UInts:
-    """Make the words of a filter of values: SQL of a column as `fill_filter` takes it.
+def filter_of(work: Work, wanted: DataFrame, *values: str, count: int | None = None) -> UInts:
+    """Make the words of a filter of values: SQL of columns as `fill_filter` takes them.
 
     count: the number of values; None: the number of rows.
     """
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
     schema = "slice bigint, cells binary"
-    filled = work.apply(wanted.selectExpr(f"{value} as value").coalesce(work.cores), fill_filter, schema, column="value",
-                        words=words)
+    columns = (f"{value} as value_{i}" for i, value in enumerate(values))
+    filled = work.apply(wanted.selectExpr(*columns).coalesce(work.cores), fill_filter, schema, words=words)
     whole = np.zeros(words, np.uint64)
     put_together(whole, as_table(work.apply(filled.repartition("slice"), join_tables, schema, marks=True)))
     return whole
