@@ -8,12 +8,11 @@ import random
 import pytest
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
-from ndcore.phases import stars
 from ndcore.phases.stars import assign_stars, contract_edges, large_star, resolve_round, small_star
 from ndcore.reference import clustering
 from ndcore.reference.clustering import components
 
-PLACED = {"component": pa.int64(), "a": pa.int64(), "b": pa.int64(), "resemblance": pa.float64()}
+WEIGHED = {"a": pa.int64(), "b": pa.int64(), "resemblance": pa.float64()}
 MARKED = {"a": pa.int64(), "b": pa.int64(), "settled": pa.bool_()}
 
 
@@ -27,13 +26,10 @@ def graph(rng: random.Random, n: int) -> list[tuple[int, int, float]]:
 
 @pytest.mark.parametrize("best", [True, False])
 @pytest.mark.parametrize("seed", range(20))
-def test_whole_components(seed, best, monkeypatch):
-    monkeypatch.setattr(stars, "PAIRS", random.Random(seed).choice([1, 10, 1000]))
+def test_stars_of_all_pairs(seed, best):
     rng, n = random.Random(seed), 50
     pairs = graph(rng, n)
-    roots = clustering.components(n, pairs)
-    rows = [(roots[a], a, b, resemblance) for a, b, resemblance in pairs]
-    found = run_partitions(rng, assign_stars, PLACED, rows, 0, lambda row: row[:3], rng.choice([1, 3]), best=best)
+    found = rows_of(assign_stars(cut_batches(rng, WEIGHED, rng.sample(pairs, len(pairs))), best=best))
     labels = (clustering.star if best else clustering.greedy)(n, pairs)
     measured = {(a, b): resemblance for a, b, resemblance in pairs}
     assert sorted(found) == [(i, label, measured[label, i]) for i, label in enumerate(labels) if label != i]

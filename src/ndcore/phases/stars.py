@@ -6,9 +6,9 @@ rounds as the longest chain has links. Union-find within a task, and large and s
 Mirrokni, Rastogi, Vassilvitskii 2014, "Connected Components in MapReduce and Beyond", DOI 10.1145/2670979.2670997), take
 O(log^2 n) rounds and never make edges more.
 
-Stars: within a component that fits in a task one reading of its pairs in order does it. Larger components take rounds: the
-representatives are the lexicographically first maximal independent set in keep order (Blelloch, Fineman, Shun 2012, "Greedy
-sequential maximal independent set and matching are parallel on average", DOI 10.1145/2312005.2312058).
+Stars: where all pairs fit in a task one reading of them in order does it. More of them take rounds: the representatives are the
+lexicographically first maximal independent set in keep order (Blelloch, Fineman, Shun 2012, "Greedy sequential maximal
+independent set and matching are parallel on average", DOI 10.1145/2312005.2312058).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ndcore._cluster import components, star_ascending
 from ndcore._types import Ints
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
-PAIRS = 1 << 18  # about as many pairs of whole components are assigned together
+DECISIONS = 1 << 18  # of a batch, about
 
 
 def contract_edges(batches: Batches, *, bound: int) -> Iterator[Any]:
@@ -97,36 +97,17 @@ def _with_first(batches: Batches) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
 
 
 def assign_stars(batches: Batches, *, best: bool) -> Iterator[Any]:
-    """Assign the documents of whole components.
+    """Assign the documents of all pairs, ``a`` < ``b`` with ``resemblance``, in any order.
 
-    Takes ``component``, ``a`` < ``b`` and ``resemblance``, sorted by the first three, a component in one partition. Yields
-    ``rank``, ``label`` and ``resemblance`` of the documents that join another. best: the one that it resembles most, of
-    several the first; else the first. Holds the pairs of one component, and PAIRS more.
+    Yields ``rank``, ``label`` and ``resemblance`` of the documents that join another. best: the one that it resembles most,
+    of several the first; else the first. Holds all pairs.
     """
-    held: list[tuple[Ints, ...]] = []
-    size = 0
-    for batch in drop_empty(batches):
-        columns = tuple(numbers(batch, name) for name in ("component", "a", "b", "resemblance"))
-        held.append(columns)
-        size += len(columns[0])
-        if size < PAIRS:
-            continue
-        whole = [np.concatenate(column) for column in zip(*held, strict=True)]
-        end = int(np.searchsorted(whole[0], whole[0][-1]))  # the last component may go on
-        yield from _assign([column[:end] for column in whole], best)
-        held, size = [tuple(column[end:] for column in whole)], size - end
-    if held:
-        yield from _assign([np.concatenate(column) for column in zip(*held, strict=True)], best)
-
-
-def _assign(columns: list[Any], best: bool) -> Iterator[Any]:
-    """Yield the assignments of whole components."""
-    _, a, b, resemblance = columns
-    if not len(a):
+    held = [tuple(numbers(batch, name) for name in ("a", "b", "resemblance")) for batch in drop_empty(batches)]
+    if not held:
         return
+    a, b, resemblance = (np.concatenate(column) for column in zip(*held, strict=True))
     documents, ends = np.unique(np.concatenate([a, b]), return_inverse=True)
-    ends = ends.astype(np.int64)
-    x, y = ends[: len(a)], ends[len(a) :]
+    x, y = np.split(ends.astype(np.int64), [len(a)])
     order = np.lexsort((y, x))
     labels, most = np.arange(len(documents)), np.full(len(documents), -1.0)
     star_ascending(x[order], y[order], np.ascontiguousarray(resemblance[order], np.float64), best, most, labels)
@@ -137,7 +118,7 @@ def _assign(columns: list[Any], best: bool) -> Iterator[Any]:
 
 
 def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
-    """Decide which documents of large components are representatives, as far as one reading can.
+    """Decide which documents are representatives, as far as one reading can.
 
     Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``settled``: `a` is known to
     be a representative. Yields ``rank`` and ``kept`` of documents that are decided. Remembers up to `bound` of these;
@@ -154,7 +135,7 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
                 known.clear()
             known[document] = True not in states
             decided.append((document, known[document]))
-        if len(decided) >= PAIRS:
+        if len(decided) >= DECISIONS:
             yield _decisions(decided)
             decided = []
     if decided:

@@ -1,4 +1,4 @@
-"""Choose representatives by accepted pairs, on Spark: components, then stars in one task if they fit, else in rounds."""
+"""Choose representatives by accepted pairs, on Spark: components; stars, in one task if their pairs fit, else in rounds."""
 
 from __future__ import annotations
 
@@ -53,56 +53,41 @@ def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_
     """Choose a representative for each document of accepted pairs (``a`` < ``b``, ``resemblance``), ranks in keep order.
 
     Returns the documents that join another one: ``rank``, ``label``, ``resemblance`` (null with components, whose members
-    need not be a pair). A component of more than `bound` pairs is decided in rounds.
+    need not be a pair). More than `bound` pairs are decided in rounds.
     """
-    from pyspark.sql import functions as F
-
-    if cluster != "components" and pairs.count() <= bound:  # all pairs fit in a task
-        return work.keep(_assign_whole(work, pairs.withColumn("component", F.lit(0)), cluster), "stars")
-    roots = find_components(work, pairs, bound)
     if cluster == "components":
+        roots = find_components(work, pairs, bound)
         return roots.where(f"b >= {first_new}").selectExpr("b as rank", "a as label", "cast(null as double) as resemblance")
-    named = roots.selectExpr("b as member", "a as root")
-    placed = pairs.join(named, F.col("a") == F.col("member"), "left").selectExpr(
-        "coalesce(root, a) as component", "a", "b", "resemblance")
-    placed = work.keep(placed, "pairs of components")
-    large = placed.groupBy("component").count().where(f"count > {bound}").select("component")
-    large = work.keep(large, "large components")
-    if large.isEmpty():
-        return work.keep(_assign_whole(work, placed, cluster), "stars")
-    small = _assign_whole(work, placed.join(large, "component", "left_anti"), cluster)
-    rounds = _assign_in_rounds(work, placed.join(large, "component", "left_semi").drop("component"), cluster, bound)
-    return work.keep(small.union(rounds), "stars")
-
-
-def _assign_whole(work: Work, placed: DataFrame, cluster: str) -> DataFrame:
-    """Assign the documents of components, each in one task."""
-    together = placed.repartition("component").sortWithinPartitions("component", "a", "b")
-    return work.apply(together, assign_stars, LABELS, best=cluster == "star")
+    if pairs.count() <= bound:
+        return work.keep(work.apply(pairs.repartition(1), assign_stars, LABELS, best=cluster == "star"), "stars")
+    return _assign_in_rounds(work, pairs, cluster, bound)
 
 
 def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) -> DataFrame:
-    """Assign the documents of components too large for a task.
+    """Assign the documents of more pairs than a task may hold.
 
-    In each round a document without undecided earlier neighbours becomes a representative, and decides its neighbours.
+    In each round tasks take ranges of documents in keep order. A document without undecided earlier neighbours becomes a
+    representative, and decides its neighbours. Pairs that fit in one task are decided by it, in the last round.
     """
     from pyspark.sql import functions as F
 
-    pairs = undecided = work.keep(pairs, "pairs of large components")
+    pairs = undecided = work.keep(pairs, "pairs of stars")
     dropped = work.table([], dropped="int64")
-    while not undecided.isEmpty():
+    while count := undecided.count():
         heads = undecided.selectExpr("b as head").distinct()
         marked = undecided.join(heads, F.col("a") == F.col("head"), "left").selectExpr("a", "b", "head is null as settled")
-        ranges = marked.repartitionByRange("b").sortWithinPartitions("b", "a")
+        ranges = marked.repartitionByRange(min(work.cores, -(-count // bound)), "b").sortWithinPartitions("b", "a")
         decided = work.apply(ranges, resolve_round, "rank bigint, kept boolean", bound=bound)
         decided = work.keep(decided, "rounds: decisions")
         done, fallen = decided.selectExpr("rank as done"), decided.where("not kept").selectExpr("rank as dropped")
+        dropped = dropped.union(fallen)
+        if count <= bound:
+            break
         rest = undecided.join(done, F.col("b") == F.col("done"), "left_anti")
         undecided = work.keep(rest.join(fallen, F.col("a") == F.col("dropped"), "left_anti"), "rounds: undecided pairs")
-        dropped = dropped.union(fallen)
     joins = pairs.join(dropped, F.col("a") == F.col("dropped"), "left_anti").groupBy("b")
-    chosen = joins.agg(F.expr(_BEST[cluster]))
-    return chosen.selectExpr("b as rank", "abs(best.first) as label", "best.resemblance as resemblance")
+    chosen = joins.agg(F.expr(_BEST[cluster])).selectExpr("b as rank", "abs(best.first) as label", "best.resemblance")
+    return work.keep(chosen, "stars")
 
 
 def reassign(work: Work, labels: DataFrame, pairs: DataFrame, threshold: float) -> DataFrame:
