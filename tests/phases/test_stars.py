@@ -8,12 +8,21 @@ import random
 import pytest
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
-from ndcore.phases.stars import assign_stars, contract_edges, large_star, resolve_round, small_star
+from ndcore.phases.stars import (
+    DROPPED,
+    KEPT,
+    UNKNOWN,
+    assign_stars,
+    contract_edges,
+    large_star,
+    resolve_round,
+    small_star,
+)
 from ndcore.reference import clustering
 from ndcore.reference.clustering import components
 
 WEIGHED = {"a": pa.int64(), "b": pa.int64(), "resemblance": pa.float64()}
-MARKED = {"a": pa.int64(), "b": pa.int64(), "settled": pa.bool_()}
+MARKED = {"a": pa.int64(), "b": pa.int64(), "state": pa.int8()}
 
 
 def graph(rng: random.Random, n: int) -> list[tuple[int, int, float]]:
@@ -41,20 +50,22 @@ def test_rounds_find_the_representatives(seed, bound):
     rng, n = random.Random(seed), 40
     pairs = graph(rng, n)
     undecided = {(a, b) for a, b, _ in pairs}
-    dropped: set[int] = set()
+    heads = {a for a, _ in undecided} - {b for _, b in undecided}
+    known, dropped = dict.fromkeys(heads, KEPT), set()
     rounds = 0
     while undecided:
         rounds += 1
-        heads = {b for _, b in undecided}
-        rows = [(a, b, a not in heads) for a, b in undecided]
+        rows = [(a, b, known.get(a, UNKNOWN)) for a, b in undecided]
         ranges = sorted(rng.sample(range(n), 2))  # of b, as an engine cuts them
-        decided = {}
+        undecided, known = set(), {}
         for low, high in zip([0, *ranges], [*ranges, n], strict=True):
             part = sorted((row for row in rows if low <= row[1] < high), key=lambda row: (row[1], row[0]))
-            for rank, is_kept in rows_of(resolve_round(cut_batches(rng, MARKED, part), bound=bound)):
-                assert decided.setdefault(rank, is_kept) == is_kept
-        dropped |= {rank for rank, is_kept in decided.items() if not is_kept}
-        undecided = {(a, b) for a, b in undecided if b not in decided and decided.get(a) is not False}
+            for a, b, state in rows_of(resolve_round(cut_batches(rng, MARKED, part), bound=bound)):
+                if a < b:
+                    undecided.add((a, b))
+                else:
+                    known[b] = state
+        dropped |= {document for document, state in known.items() if state == DROPPED}
         assert rounds <= n
     labels = clustering.star(n, pairs)
     assert dropped == {i for i in range(n) if labels[i] != i}

@@ -24,7 +24,8 @@ from ndcore._cluster import components, star_ascending
 from ndcore._types import Ints
 from ndcore.phases.columns import Batches, as_batch, drop_empty, numbers
 
-DECISIONS = 1 << 18  # of a batch, about
+ROWS = 1 << 18  # of a batch, about
+UNKNOWN, DROPPED, KEPT = range(3)  # states of a document
 
 
 def contract_edges(batches: Batches, *, bound: int) -> Iterator[Any]:
@@ -120,29 +121,32 @@ def assign_stars(batches: Batches, *, best: bool) -> Iterator[Any]:
 def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
     """Decide which documents are representatives, as far as one reading can.
 
-    Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``settled``: `a` is known to
-    be a representative. Yields ``rank`` and ``kept`` of documents that are decided. Remembers up to `bound` of these;
-    documents beyond that are decided in the next round.
+    Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``state``, of a: KEPT (a
+    representative), DROPPED or UNKNOWN. Yields rows of the same form: of a decided document its state, with a = b; of others
+    the pairs that may decide them. Remembers up to `bound` decisions; documents that need others wait for the next round.
     """
-    known: dict[int, bool] = {}
-    decided: list[tuple[int, bool]] = []
+    known: dict[int, int] = {}
+    made: list[tuple[int, int, int]] = []
     rows = (row for batch in drop_empty(batches)
-            for row in zip(*(numbers(batch, name).tolist() for name in ("a", "b", "settled")), strict=True))
+            for row in zip(*(numbers(batch, name).tolist() for name in ("a", "b", "state")), strict=True))
     for document, pairs in groupby(rows, itemgetter(1)):
-        states = {True if settled else known.get(a) for a, _, settled in pairs}
-        if True in states or None not in states:
+        states = {a: known.get(a, UNKNOWN) if state == UNKNOWN else state for a, _, state in pairs}
+        waiting = [(a, document, UNKNOWN) for a, state in states.items() if state == UNKNOWN]
+        if waiting and KEPT not in states.values():
+            made += waiting
+        else:
             if len(known) >= bound:
                 known.clear()
-            known[document] = True not in states
-            decided.append((document, known[document]))
-        if len(decided) >= DECISIONS:
-            yield _decisions(decided)
-            decided = []
-    if decided:
-        yield _decisions(decided)
+            known[document] = DROPPED if KEPT in states.values() else KEPT
+            made.append((document, document, known[document]))
+        if len(made) >= ROWS:
+            yield _as_rows(made)
+            made = []
+    if made:
+        yield _as_rows(made)
 
 
-def _decisions(decided: list[tuple[int, bool]]) -> Any:
-    """Return documents and whether they are representatives as a batch."""
-    ranks, kept = zip(*decided, strict=True)
-    return as_batch(rank=np.array(ranks, np.int64), kept=np.array(kept, np.bool_))
+def _as_rows(made: list[tuple[int, int, int]]) -> Any:
+    """Return rows of `resolve_round` as a batch."""
+    a, b, state = np.array(made, np.int64).T
+    return as_batch(a=a, b=b, state=state.astype(np.int8))

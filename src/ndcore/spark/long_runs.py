@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ndcore.phases.columns import arrow
 from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
 from ndcore.spark.stars import joins
 from ndcore.spark.verification import SCORED
-from ndcore.spark.versions import as_table
+from ndcore.spark.versions import as_frame, as_table
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -107,7 +110,7 @@ class LongRuns:
         settling: skip documents that an earlier one represents. Otherwise each is compared with all others.
         """
         most, last, either = FIRST, -1, self.either or not settling
-        while (block := self._next(waiting, holders, most)).num_rows:
+        while (block := self._next(waiting, holders, most)) is not None:
             last = int(block["rank"].to_numpy().max())
             if settling:
                 block = find_representatives(block, judgement=self.judgement)
@@ -128,14 +131,16 @@ class LongRuns:
         return joins(pairs, self.judgement.threshold).selectExpr("b as rank")
 
     def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Any:
-        """Read the next block: the first waiting documents, at most `most` of them and BLOCK_BYTES."""
-        from pyspark.sql import Window
+        """Read the next block: the first waiting documents, at most `most` of them and BLOCK_BYTES; None if none wait."""
         from pyspark.sql import functions as F
 
         self.work.describe("long runs: next block")
-        first = waiting.sort("rank").limit(most).withColumn("through", F.sum("size").over(Window.orderBy("rank")))
-        first = first.where(f"through - size < {BLOCK_BYTES}").select("rank")
-        return as_table(holders.join(F.broadcast(first), "rank").drop("size"))
+        first = as_table(waiting.sort("rank").limit(most))
+        if not first.num_rows:
+            return None
+        sizes = first["size"].to_numpy()
+        ranks = first.select(["rank"]).filter(arrow().array(np.cumsum(sizes) - sizes < BLOCK_BYTES))
+        return as_table(holders.join(F.broadcast(as_frame(self.work.spark, ranks)), "rank").drop("size"))
 
 
 def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:

@@ -281,7 +281,7 @@ def compare_leaders(
     pairs, long = find_candidates(work, entries, F.expr("min(xxhash64(run)) as block"), "candidates",
                                   max_holders=rules.max_holders, first_new=judgement.first_new, least_ratio=ratio)
     pairs = pairs if prune is None else work.keep(prune(pairs), "candidate pairs")
-    ranks = pairs.selectExpr("a as rank", "false as long").union(pairs.selectExpr("b", "false"))
+    ranks = pairs.selectExpr("explode(array(a, b)) as rank", "false as long")
     ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(
         F.expr("max(long) as long"), F.expr("not min(long) as paired"))
     has_long = not long.isEmpty()

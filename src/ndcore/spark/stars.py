@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ndcore.phases.stars import assign_stars, contract_edges, large_star, resolve_round, small_star
+from ndcore.phases.stars import (
+    DROPPED,
+    KEPT,
+    UNKNOWN,
+    assign_stars,
+    contract_edges,
+    large_star,
+    resolve_round,
+    small_star,
+)
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -58,13 +67,13 @@ def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_
     if cluster == "components":
         roots = find_components(work, pairs, bound)
         return roots.where(f"b >= {first_new}").selectExpr("b as rank", "a as label", "cast(null as double) as resemblance")
-    if pairs.count() <= bound:
+    if (count := pairs.count()) <= bound:
         return work.keep(work.apply(pairs.repartition(1), assign_stars, LABELS, best=cluster == "star"), "stars")
-    return _assign_in_rounds(work, pairs, cluster, bound)
+    return _assign_in_rounds(work, pairs, count, cluster, bound)
 
 
-def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) -> DataFrame:
-    """Assign the documents of more pairs than a task may hold.
+def _assign_in_rounds(work: Work, pairs: DataFrame, count: int, cluster: str, bound: int) -> DataFrame:
+    """Assign the documents of more pairs than a task may hold. count: of pairs.
 
     In each round tasks take ranges of documents in keep order. A document without undecided earlier neighbours becomes a
     representative, and decides its neighbours. Pairs that fit in one task are decided by it, in the last round.
@@ -72,19 +81,17 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, cluster: str, bound: int) ->
     from pyspark.sql import functions as F
 
     pairs = undecided = work.keep(pairs, "pairs of stars")
+    known, others = pairs.selectExpr("b as document", f"{UNKNOWN} as state").distinct(), KEPT  # others are no second ones
     dropped = work.table([], dropped="int64")
-    while count := undecided.count():
-        heads = undecided.selectExpr("b as head").distinct()
-        marked = undecided.join(heads, F.col("a") == F.col("head"), "left").selectExpr("a", "b", "head is null as settled")
+    while count:
+        marked = undecided.join(known, F.col("a") == F.col("document"), "left").selectExpr(
+            "a", "b", f"tinyint(coalesce(state, {others})) as state")
         ranges = marked.repartitionByRange(min(work.cores, -(-count // bound)), "b").sortWithinPartitions("b", "a")
-        decided = work.apply(ranges, resolve_round, "rank bigint, kept boolean", bound=bound)
-        decided = work.keep(decided, "rounds: decisions")
-        done, fallen = decided.selectExpr("rank as done"), decided.where("not kept").selectExpr("rank as dropped")
-        dropped = dropped.union(fallen)
-        if count <= bound:
-            break
-        rest = undecided.join(done, F.col("b") == F.col("done"), "left_anti")
-        undecided = work.keep(rest.join(fallen, F.col("a") == F.col("dropped"), "left_anti"), "rounds: undecided pairs")
+        resolved = work.keep(work.apply(ranges, resolve_round, f"{EDGES}, state tinyint", bound=bound), "rounds of stars")
+        known, others = resolved.where("a = b").selectExpr("a as document", "state"), UNKNOWN
+        dropped = dropped.union(known.where(f"state = {DROPPED}").select("document"))
+        undecided = resolved.where("a < b").select("a", "b")
+        count = undecided.count() if count > bound else 0
     joins = pairs.join(dropped, F.col("a") == F.col("dropped"), "left_anti").groupBy("b")
     chosen = joins.agg(F.expr(_BEST[cluster])).selectExpr("b as rank", "abs(best.first) as label", "best.resemblance")
     return work.keep(chosen, "stars")

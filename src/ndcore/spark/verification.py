@@ -74,7 +74,7 @@ def compare_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judg
 
 def rows_of_blocks(pairs: DataFrame, sets: DataFrame) -> DataFrame:
     """Make the rows of blocks, sorted, given the ``block`` that each pair is in. A block's sets go to one task."""
-    documents = pairs.selectExpr("block", "a as rank").union(pairs.selectExpr("block", "b")).distinct()
+    documents = pairs.selectExpr("block", "explode(array(a, b)) as rank").distinct()
     group = [name for name in ("group",) if name in sets.columns]
     members = documents.join(sets, "rank")
     members = members.selectExpr("block", f"{OF_SET} as kind", "rank as a", "part as b", "members", *group)
