@@ -50,7 +50,7 @@ class LongRuns:
     @property
     def compared(self) -> DataFrame:
         """The pairs, and a row with a = b for each document that was compared with all others."""
-        rows = self.work.spark.createDataFrame([], SCORED)
+        rows = self.work.table([], a="int64", b="int64", resemblance="float64", of_a="float64", of_b="float64")
         for table in self._tables:
             rows = rows.union(table)
         if len(self._tables) > FEW:
