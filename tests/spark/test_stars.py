@@ -1,4 +1,4 @@
-"""Representatives on Spark: components, and stars in components that fit in a task and in those that do not."""
+"""Representatives on Spark: components, and stars of pairs that fit in a task, or take rounds."""
 
 from __future__ import annotations
 

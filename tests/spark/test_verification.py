@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import ndcore as nd
@@ -11,7 +13,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from pyspark.sql import functions as F
 
 from ndcore.phases.verification import Judgement
-from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+from ndcore.spark.verification import blocks_by_first, compare_pairs, read_sets
 from ndcore.text.inputs import digest
 
 TEXTS = ["a b c d e f", "a b c d e g", "x y", "", "a b c d e f g h"]
@@ -33,7 +35,7 @@ def test_sets_and_pairs(spark, work):
     pairs = spark.createDataFrame([(-1, 0, 10), (-1, 0, 40), (1, 10, 40)], "block bigint, a bigint, b bigint")
     assert sorted(tuple(row)[:3] for row in compare_pairs(work, pairs, sets, how, "pairs").collect()) == [
         (0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
-    measured = measure_pairs(work, pairs.select("a", "b"), sets, how, "all pairs")
+    measured = compare_pairs(work, blocks_by_first(pairs.select("a", "b")), sets, replace(how, threshold=None), "all pairs")
     assert sorted(tuple(row)[:3] for row in measured.collect()) == [(0, 10, 5 / 7), (0, 40, 6 / 8), (10, 40, 6 / 8)]
 
 

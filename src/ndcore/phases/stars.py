@@ -6,9 +6,9 @@ rounds as the longest chain has links. Union-find within a task, and large and s
 Mirrokni, Rastogi, Vassilvitskii 2014, "Connected Components in MapReduce and Beyond", DOI 10.1145/2670979.2670997), take
 O(log^2 n) rounds and never make edges more.
 
-Stars: where all pairs fit in a task one reading of them in order does it. More of them take rounds: the representatives are the
-lexicographically first maximal independent set in keep order (Blelloch, Fineman, Shun 2012, "Greedy sequential maximal
-independent set and matching are parallel on average", DOI 10.1145/2312005.2312058).
+Stars: where all pairs fit in a task, one reading of them in order does it. More of them take rounds: the representatives
+are the lexicographically first maximal independent set in keep order (Blelloch, Fineman, Shun 2012, "Greedy sequential
+maximal independent set and matching are parallel on average", DOI 10.1145/2312005.2312058).
 """
 
 from __future__ import annotations

@@ -80,11 +80,7 @@ class Judgement:
         sizes, whole = np.diff(offsets), np.diff(sets.offsets)
         for start in range(0, len(a), PAIRS):
             x, y = a[start : start + PAIRS], b[start : start + PAIRS]
-            shared = common(values, offsets, x, y).astype(np.float64)
-            with np.errstate(invalid="ignore"):  # of two empty sets
-                resemblance = _resemblance(shared, sizes[x], sizes[y])
-                scores = (shared / sizes[x], shared / sizes[y]) if self.contained else (resemblance, resemblance)
-            measured = Scored(x, y, resemblance, *scores)
+            measured = Scored.of(x, y, common(values, offsets, x, y), sizes[x], sizes[y], contained=self.contained)
             if self.threshold is not None:
                 large = np.minimum(whole[x], whole[y]) >= self.min_shingles
                 measured = measured.where((measured.score >= self.threshold) & large)
@@ -92,8 +88,8 @@ class Judgement:
                     measured = measured.where(self._pass_filter(self.design, values, offsets, measured.a, measured.b))
             if self.left_out is not None:
                 x, y = measured.a, measured.b
-                shared = common(sets.values, sets.offsets, x, y).astype(np.float64)
-                measured = measured._replace(resemblance=_resemblance(shared, whole[x], whole[y]))
+                of_all = Scored.of(x, y, common(sets.values, sets.offsets, x, y), whole[x], whole[y], contained=False)
+                measured = measured._replace(resemblance=of_all.resemblance)
             if len(measured.a):
                 yield measured
 
@@ -114,12 +110,6 @@ class JudgedSets(NamedTuple):
     offsets: Ints
     counted_values: UInts
     counted_offsets: Ints
-
-
-def _resemblance(shared: Floats, of_a: Ints, of_b: Ints) -> Floats:
-    """Return the resemblances of sets of these sizes, given the number of members that they share."""
-    resemblance: Floats = shared / ((of_a + of_b).astype(np.float64) - shared)
-    return resemblance
 
 
 def scored_batch(a: Ints, b: Ints, resemblance: Floats, of_a: Floats, of_b: Floats) -> Any:

@@ -39,7 +39,7 @@ from ndcore.spark.lost import count_lost
 from ndcore.spark.probes import ReadTexts, count_shingles, find_probes
 from ndcore.spark.result import VERDICT, NearDuplicateFrames, conclude
 from ndcore.spark.stars import choose_representatives, joins, reassign
-from ndcore.spark.verification import compare_pairs, measure_pairs, read_sets
+from ndcore.spark.verification import blocks_by_first, compare_pairs, read_sets
 from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.text.agreement import Agreement, MustAgree
@@ -113,7 +113,7 @@ def near_duplicates(
         Labels, as in `ndcore.near_duplicates`: documents with different labels of `by` are never compared; of those with one
         label of `one_per` the first in keep order is compared, and the others are its versions.
     task_pairs : int
-        The most accepted pairs of one component, or edges, that one task holds; more are decided in rounds.
+        The most accepted pairs, or edges of components, that one task holds; more are decided in rounds.
     directory : str or os.PathLike, optional
         Where intermediate results and the result are kept: a directory, or its URI, that all executors reach. A call that
         failed or was killed resumes after its finished steps when it is repeated with the same directory. None: a temporary
@@ -315,7 +315,8 @@ def compare_leaders(
         labels = reassign(work, labels, accepted, rules.threshold)
     if components:
         linked = labels.selectExpr("label as a", "rank as b")
-        measured = measure_pairs(work, linked, sets, judgement, "resemblance to representatives")
+        measured = compare_pairs(work, blocks_by_first(linked), sets, replace(judgement, threshold=None),
+                                 "resemblance to representatives")
         labels = measured.selectExpr("b as rank", "a as label", "resemblance", "of_b as score")
     else:
         labels = labels.withColumn("score", F.col("resemblance"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,11 +80,6 @@ def rows_of_blocks(pairs: DataFrame, sets: DataFrame) -> DataFrame:
     asked = pairs.selectExpr("block", f"{OF_PAIR} as kind", "a", "b", "binary('') as members",
                              *(f"0L as {name}" for name in group))
     return members.union(asked).repartition("block").sortWithinPartitions("block", "kind", "a", "b")
-
-
-def measure_pairs(work: Work, pairs: DataFrame, sets: DataFrame, judgement: Judgement, step: str) -> DataFrame:
-    """Measure all of the pairs ``a`` < ``b``, near-duplicates or not."""
-    return compare_pairs(work, blocks_by_first(pairs), sets, replace(judgement, threshold=None), step)
 
 
 def blocks_by_first(pairs: DataFrame) -> DataFrame:
