@@ -73,6 +73,13 @@ def test_rounds_find_the_representatives(seed, bound):
         assert rounds <= 5
 
 
+def test_a_task_remembers_its_last_decisions():
+    """Five chains through one another: the document before is five documents back."""
+    rows = [(b - 5, b, KEPT if b < 10 else UNKNOWN) for b in range(5, 100)]
+    decided = rows_of(resolve_round(cut_batches(random.Random(1), MARKED, rows), bound=10))
+    assert decided == [(b, b, DROPPED if b // 5 % 2 else KEPT) for b in range(5, 100)]
+
+
 AB = {"a": pa.int64(), "b": pa.int64()}
 UV = {"u": pa.int64(), "v": pa.int64()}
 

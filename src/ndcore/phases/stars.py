@@ -123,20 +123,21 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
 
     Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``state``, of a: KEPT (a
     representative), DROPPED or UNKNOWN. Yields rows of the same form: of a decided document its state, with a = b; of others
-    the pairs that may decide them. Remembers up to `bound` decisions; documents that need others wait for the next round.
+    the pairs that may decide them. Holds the pairs of one document, and remembers the last decisions, about `bound`; documents
+    that need others wait for the next round.
     """
-    known: dict[int, int] = {}
+    known, before = dict[int, int](), dict[int, int]()
     made: list[tuple[int, int, int]] = []
     rows = (row for batch in drop_empty(batches)
             for row in zip(*(numbers(batch, name).tolist() for name in ("a", "b", "state")), strict=True))
     for document, pairs in groupby(rows, itemgetter(1)):
-        states = {a: known.get(a, UNKNOWN) if state == UNKNOWN else state for a, _, state in pairs}
+        states = {a: known.get(a, before.get(a, UNKNOWN)) if state == UNKNOWN else state for a, _, state in pairs}
         waiting = [(a, document, UNKNOWN) for a, state in states.items() if state == UNKNOWN]
         if waiting and KEPT not in states.values():
             made += waiting
         else:
-            if len(known) >= bound:
-                known.clear()
+            if 2 * len(known) >= bound:
+                known, before = {}, known
             known[document] = DROPPED if KEPT in states.values() else KEPT
             made.append((document, document, known[document]))
         if len(made) >= ROWS:

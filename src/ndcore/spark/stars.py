@@ -81,7 +81,8 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, count: int, cluster: str, bo
     from pyspark.sql import functions as F
 
     pairs = undecided = work.keep(pairs, "pairs of stars")
-    known, others = pairs.selectExpr("b as document", f"{UNKNOWN} as state").distinct(), KEPT  # others are no second ones
+    # a document that is second in no pair is a representative
+    known, others = pairs.selectExpr("b as document", f"{UNKNOWN} as state").distinct(), KEPT
     dropped = work.table([], dropped="int64")
     while count:
         marked = undecided.join(known, F.col("a") == F.col("document"), "left").selectExpr(
