@@ -92,9 +92,9 @@ def test_labels_keep_documents_apart(spark):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
-    """Five partitions, with runs that are not expanded, and components in rounds."""
+    """Five partitions, with runs that are not expanded; stars and components in rounds."""
     texts = documents(13, 80)
-    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 3, "cluster": "greedy", "min_shingles": 4, "lost": True}
+    options = {"threshold": 0.5, "shingling": WORDS, "max_holders": 3, "min_shingles": 4, "lost": True}
     applied = []
 
     def dying(rows, phase, schema, **given):
@@ -113,12 +113,12 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Work, "apply", staticmethod(dying))
     df = frame(spark, list(enumerate(texts)), "id bigint, text binary", 5, 1)
-    every = {"filter": "complete", "drop_common": np.float64(0.3)}
-    for task_pairs, more in ((9, {}), (14, every)):  # all components in rounds; some of them in one task
+    every = {"filter": "complete", "drop_common": np.float64(0.3), "cluster": "greedy"}
+    for task_pairs, more in ((9, {"cluster": "components"}), (14, every)):
         expected = nd.near_duplicates(texts, **options, **more)
         got = near_duplicates(df, id="id", task_pairs=task_pairs, **options, **more)
         check_verdicts(got, expected, range(len(texts)))
-        if more:
+        if more is every:
             assert got.common_shingles == expected.common_shingles > 0
         else:
             check_common(got, expected, range(len(texts)))

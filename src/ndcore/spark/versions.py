@@ -30,9 +30,7 @@ def as_table(rows: DataFrame) -> Any:
 def as_frame(spark: SparkSession, table: Any) -> DataFrame:
     """Return a table of Arrow as a DataFrame."""
     from pyspark.sql import DataFrame
-
-    if hasattr(DataFrame, "toArrow"):
-        return spark.createDataFrame(table)
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return spark.createDataFrame([tuple(row.values()) for row in table.to_pylist()], from_arrow_schema(table.schema))
+    rows = table if hasattr(DataFrame, "toArrow") else [tuple(row.values()) for row in table.to_pylist()]
+    return spark.createDataFrame(rows, from_arrow_schema(table.schema))  # Connect needs the schema if there are no rows
