@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 from corpus import Corpus, add_options, data_folder, load, natural, sample
-from measure import Report, Table, Times, options, usable_cpus
+from measure import Report, Table, Times, options, say, usable_cpus, without_paths
 from peers import common
 from peers_setup import ENVIRONMENTS, LISTED, interpreter
-from processes import without_paths
 
 import ndcore as nd
 
@@ -333,10 +332,6 @@ def measure_all(report: Report, peers: Sequence[Peer], arguments: argparse.Names
     add_speed(single, measured(report, peers, repeats, "short", task=["one by one"]), "short")
     for size in (32, 4_096, 1_048_576):
         add_strings(strings, measured(report, peers, repeats, "", task=["whole string"], number=[size]))
-
-
-def say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 def main() -> int:

@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
-from measure import Report, Times, interleaved, memory_now, options, peak_memory, usable_cpus
+from measure import Report, Times, interleaved, memory_now, options, peak_memory, say, usable_cpus
 
 THRESHOLD = 0.8
 FORMS = {"cli": "corpus.jsonl", "gz": "corpus.jsonl.gz", "zst": "corpus.jsonl.zst", "parquet": "corpus.parquet",
@@ -244,7 +244,7 @@ def measure(report: Report, folder: Path, arguments: argparse.Namespace) -> None
     runs: dict[Setting, list[dict[str, Any]]] = {setting: [] for setting in settings(arguments)}
     for _ in range(arguments.repeats):
         for setting, done in runs.items():
-            print(setting, file=sys.stderr, flush=True)
+            say(setting)
             found = spawn(setting, folder)
             report.require("error" not in found, f"{setting}: {found.get('error')}")
             if "error" not in found:

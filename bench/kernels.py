@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import native
 import numpy as np
 from generating import base_words, generated
-from measure import Report, interleaved, loops, options, pinned
+from measure import Report, interleaved, loops, options, pinned, say
 from native import CHAR, GRAPHEME, UNITS, WORD, address, opaque
 from numpy.typing import NDArray
 
@@ -490,7 +490,7 @@ def main() -> int:
     bench = Bench(library, seed=1)
     with pinned():
         for kernel in kernels(bench, arguments.quick):
-            print(f"{kernel.name}, {kernel.items} items", file=sys.stderr, flush=True)
+            say(f"{kernel.name}, {kernel.items} items")
             for row in measured(report, bench, kernel, arguments):
                 table.add(*row)
     return report.finish()

@@ -14,7 +14,6 @@ import json
 import multiprocessing
 import pickle
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import Report, options
+from measure import Report, options, own_memory
 from store import AT_ONCE, pages
 
 import ndcore as nd
@@ -59,8 +58,7 @@ class Server:
 
     def memory(self) -> int:
         """Bytes of memory of its own, mapped files not counted."""
-        found = re.search(r"RssAnon:\s*(\d+) kB", Path(f"/proc/{self.process.pid}/status").read_text())
-        return int(found[1]) * 1024 if found else 0
+        return own_memory(self.process.pid)
 
     def end(self) -> None:
         """End it."""

@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 from generating import base_words, lengths_of, plant, typeset, walk
-from measure import Report, options, own_memory
+from measure import Report, options, own_memory, say
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -162,7 +162,7 @@ def filled(store: nd.Store, documents: int) -> tuple[float, int]:
             pass
         seconds += time.perf_counter() - begin
         at += len(some)
-        print(f"{at:,} documents, {len(some) / (time.perf_counter() - begin):,.0f} pages/s", file=sys.stderr, flush=True)
+        say(f"{at:,} documents, {len(some) / (time.perf_counter() - begin):,.0f} pages/s")
     return documents / seconds if seconds else 0.0, size
 
 
