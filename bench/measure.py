@@ -185,6 +185,45 @@ def _peak_of_usage() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+# ---- processes that answer
+
+
+class Ended(RuntimeError):
+    """A process that was to answer is no longer there."""
+
+
+class Worker:
+    """A process that answers requests, each a line of JSON, as `peers/worker.py` does."""
+
+    def __init__(self, command: Sequence[str], **given: Any) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **given)
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answer to a request; RuntimeError where it is an error, Ended where there is none."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            print(json.dumps(request), file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except OSError as error:
+            raise Ended(str(error)) from None
+        if not line:
+            raise Ended("the process ended")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """End it."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=30)
+        self.process.kill()
+        self.process.wait()
+
+
 # ---- time
 
 
