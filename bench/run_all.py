@@ -17,7 +17,7 @@ from corpus import VARIABLE, add_options
 from measure import RESULTS
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "quality", "clustering", "hamming", "repeats")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "quality", "hamming", "repeats")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
