@@ -310,8 +310,6 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.peers and not (arguments.peers / LISTED).is_file():
         parser.error(f"there is no {LISTED} in {arguments.peers}; make it with: python bench/peers_setup.py FOLDER")
-    if arguments.quick:
-        arguments.repeats = min(arguments.repeats, 2)
     report = Report("against", arguments)
     corpora = text_inputs(arguments)
     inputs: dict[str, dict[str, Any]] = {

@@ -265,8 +265,6 @@ def main() -> int:
     parser.add_argument("--large", action="store_true", help=f"{LARGE} fingerprints too, 10 tables: 20 GB of memory")
     parser.add_argument("--wide", action="store_true", help="fingerprints of 256 bits")
     arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.repeats = min(arguments.repeats, 2)
     with pinned():
         return (wide if arguments.wide else narrow)(arguments).finish()
 

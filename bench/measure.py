@@ -376,9 +376,19 @@ class Report:
         return 1 if self.failures else 0
 
 
+class Options(argparse.ArgumentParser):
+    """Options of which --quick means two repeats at most."""
+
+    def parse_args(self, *given: Any) -> argparse.Namespace:  # type: ignore[override]
+        """Read the options."""
+        parsed = super().parse_args(*given)
+        parsed.repeats = min(parsed.repeats, 2) if parsed.quick else parsed.repeats
+        return parsed
+
+
 def options(description: str | None, repeats: int) -> argparse.ArgumentParser:
     """The arguments that all benchmarks share."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=repeats, help=f"timed runs of every case (default {repeats})")
     parser.add_argument("--warm-up", type=int, default=1, help="runs before them (default 1)")
     parser.add_argument("--quick", action="store_true", help="small inputs, few repeats: only to see that it works")

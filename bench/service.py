@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from measure import Report, options, own_memory
-from store import AT_ONCE, pages
+from store import AT_ONCE, pages, percentiles
 
 import ndcore as nd
 
@@ -206,8 +206,8 @@ def measure(
             memory.add(*row)
     table.add("pages a second, of both", sum(sent / seconds for sent, seconds in results))
     table.add("single pages", len(waited))
-    table.add("a single page, p50, ms", float(np.median(waited)) * 1e3)
-    table.add("a single page, p99, ms", float(np.quantile(waited, 0.99)) * 1e3)
+    for name, milliseconds in zip(("p50", "p99"), percentiles(np.array(waited)), strict=True):
+        table.add(f"a single page, {name}, ms", milliseconds)
 
 
 if __name__ == "__main__":

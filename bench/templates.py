@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from measure import Report, Table, options, say
+from store import percentiles
 
 import ndcore as nd
 from ndcore.stats.binomial import upper_tail
@@ -111,8 +112,7 @@ def judge_store(report: Report, table: Table, shape: Shape, sizes: tuple[int, ..
                 report.require(verdict.of == of, f"{what}: the copy of page {of} goes to {verdict.of}")
                 store.remove(key)
             alike = nd.resemblance(texts[0], texts[1]), nd.resemblance(texts[0], texts[n])
-            table.add(end, shape.frame + shape.own, *alike, 1e3 * seconds, 1e3 * float(np.median(waited)),
-                      1e3 * float(np.quantile(waited, 0.99)))
+            table.add(end, shape.frame + shape.own, *alike, 1e3 * seconds, *percentiles(waited))
             say(f"{what}: {1e3 * seconds:.3f} ms a page")
 
 
