@@ -123,8 +123,8 @@ def resolve_round(batches: Batches, *, bound: int) -> Iterator[Any]:
 
     Takes undecided pairs ``a`` < ``b`` sorted by b, then a, all of one b in one partition, and ``state``, of a: KEPT (a
     representative), DROPPED or UNKNOWN. Yields rows of the same form: of a decided document its state, with a = b; of others
-    the pairs that may decide them. Holds the pairs of one document, and remembers the last decisions, about `bound`; documents
-    that need others wait for the next round.
+    the pairs that may decide them. Holds the pairs of one document, and remembers about the last `bound` decisions;
+    documents that need others wait for the next round.
     """
     known, before = dict[int, int](), dict[int, int]()
     made: list[tuple[int, int, int]] = []
