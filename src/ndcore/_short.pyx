@@ -1,8 +1,8 @@
 # cython: embedsignature=True
 """Read and copy many short files at once, without the GIL.
 
-A file that is long, is no regular file, changes meanwhile, or meets an error is left to the caller, who reads it alone and so
-learns the reason. On Windows all files are left to the caller.
+A file that is long, is no regular file, changes meanwhile, or meets an error is left to the caller, who reads it alone and
+so learns the reason. On Windows all files are left to the caller.
 """
 
 import os
@@ -96,13 +96,18 @@ cdef enum:
 MOST = MOST_BYTES
 
 
-def _pack(paths):
-    """Return paths as bytes, and their addresses, uintp (n,). Raises ValueError for a NUL, which would end a path in C."""
-    packed = [os.fsencode(path) for path in paths]
-    for path in packed:
+def _encode(paths):
+    """Encode paths. Raises ValueError for a NUL, which would end a path in C."""
+    encoded = [os.fsencode(path) for path in paths]
+    for path in encoded:
         if b"\0" in path:
             raise ValueError(f"a path has no NUL, got {path!r}")
-    return packed, np.array([<uintptr_t> PyBytes_AS_STRING(path) for path in packed], np.uintp)
+    return encoded
+
+
+def _addresses(encoded):
+    """Return the addresses of encoded paths, uintp (n,), which are valid as long as the list is kept."""
+    return np.array([<uintptr_t> PyBytes_AS_STRING(path) for path in encoded], np.uintp)
 
 
 def read(paths, size_t most):
@@ -129,12 +134,12 @@ def read(paths, size_t most):
 
     Notes
     -----
-    Four calls of the system and a fifth to close a file. Ctrl-C is heard between two files.
+    Five calls of the system for each file. Ctrl-C is heard between two files.
     """
     if most > MOST_BYTES:
         raise ValueError(f"a short file has at most {MOST} bytes, not {most}")
-    packed, addresses = _pack(paths)
-    cdef const uintptr_t[::1] names = addresses
+    encoded = _encode(paths)
+    cdef const uintptr_t[::1] names = _addresses(encoded)
     cdef size_t n = names.shape[0], at = 0, begin, used
     cdef uint8_t[::1] buffer = np.empty(ROOM, np.uint8)
     stamps = np.zeros((n, 3), np.int64)
@@ -178,14 +183,13 @@ def copy(paths, targets, const int64_t[:, ::1] stamps not None):
 
     Notes
     -----
-    Seven calls of the system for each file. Ctrl-C is heard between two files.
+    Eight calls of the system for each file. Ctrl-C is heard between two files.
     """
-    packed, addresses = _pack(paths)
-    packed_targets, target_addresses = _pack(targets)
-    cdef const uintptr_t[::1] names = addresses, new_names = target_addresses
+    encoded, encoded_targets = _encode(paths), _encode(targets)
+    cdef const uintptr_t[::1] names = _addresses(encoded), new_names = _addresses(encoded_targets)
     cdef size_t n = names.shape[0], i
     if <size_t> new_names.shape[0] != n or <size_t> stamps.shape[0] != n or stamps.shape[1] != 3:
-        raise ValueError(f"{n} files are copied to as many, with three numbers each; got {len(packed_targets)} targets and "
+        raise ValueError(f"{n} files are copied to as many, with three numbers each; got {len(encoded_targets)} targets and "
                          f"numbers of shape {stamps.shape[0], stamps.shape[1]}")
     cdef uint8_t[::1] buffer = np.empty(MOST_BYTES + 1, np.uint8)
     copied = np.zeros(n, np.bool_)

@@ -437,25 +437,25 @@ class FileDocuments:
         """Yield documents of sources that may be short texts; those that are long, changed or not in UTF-8 by `read`."""
         texts, states = _short.read([self.sources[index].location for index in indexes], _short.MOST)
         known = self._stamps.known(indexes)
-        unchanged = ((known == states).all(1) | (known[:, 2] < 0)).tolist()
-        for taken, run in groupby(
-            zip(indexes, texts, range(len(texts)), strict=True),
-            lambda each: each[1] is not None and unchanged[each[2]] and is_in_utf8(self.sources[each[0]], each[1]),
-        ):
-            which, shorts, rows = zip(*run, strict=True)
-            yield from [self._take_texts(which, shorts, states[list(rows)])] if taken else self._read_alone(which, read)
+        unchanged = (known == states).all(1) | (known[:, 2] < 0)
+        is_taken = [text is not None and bool(same) and is_in_utf8(self.sources[index], text)
+                    for index, text, same in zip(indexes, texts, unchanged, strict=True)]
+        for taken, run in groupby(range(len(indexes)), is_taken.__getitem__):
+            rows = list(run)
+            chosen, shorts = [indexes[row] for row in rows], [text for row in rows if (text := texts[row]) is not None]
+            yield from [self._take_texts(chosen, shorts, states[rows])] if taken else self._read_alone(chosen, read)
 
-    def _take_texts(self, indexes: Sequence[int], texts: Sequence[bytes], states: Ints) -> Located:
+    def _take_texts(self, indexes: list[int], texts: list[bytes], states: Ints) -> Located:
         """Return the positions and documents of short texts; in the first pass, collect their ids, places and states."""
         first, count = len(self.ids), len(indexes)
         self._position.at, self.sources[indexes[-1]].seen = indexes[-1], len(texts[-1])
-        labels, nowhere = [self.sources[index].label for index in indexes], np.zeros(count, np.int64)
-        block = Block(nowhere, nowhere, states[:, 0], texts, labels, [])
+        nowhere = np.zeros(count, np.int64)
+        block = Block(nowhere, nowhere, states[:, 0], texts, [self.sources[index].label for index in indexes], [])
         if self._complete:
-            return np.frombuffer(self._firsts, np.int64)[list(indexes)], block
+            return np.frombuffer(self._firsts, np.int64)[indexes], block
         self.ids.extend(block.ids, nowhere, "")
         self._places.extend_whole(count)
-        self._stamps.record(list(indexes), states)
+        self._stamps.record(indexes, states)
         self._firsts.extend(range(first + 1, first + count + 1))
         self._blanks.extend([0] * count)
         return np.arange(first, first + count), block

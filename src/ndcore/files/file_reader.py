@@ -287,7 +287,7 @@ class FileStamps:
         return self._stamps[3 * index]
 
     def known(self, indexes: Sequence[int]) -> Ints:
-        """Return size, time and inode of files when they were first read, int64 (n, 3); the inode of an unread file is −1."""
+        """Return size, time and inode of files when they were first read, int64 (n, 3); an unread file has inode −1."""
         states: Ints = np.frombuffer(self._stamps, np.int64).reshape(-1, 3)[indexes]
         return states
 

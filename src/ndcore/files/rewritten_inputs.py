@@ -114,7 +114,6 @@ def find_row_positions(documents: FileDocuments, index: int, wanted: Bools | Non
 
 
 _COPY = 1 << 20
-_SHORT = 1 << 16  # bytes of a file that is copied by reading and writing
 _RANGE = 1 << 30  # bytes that the system copies in one call, during which Ctrl-C has to wait
 
 
@@ -200,12 +199,10 @@ def write_kept_file(path: str, documents: FileDocuments, index: int, kept: Bools
 
 
 def _copy_file(location: str, target: str) -> None:
-    """Copy a file to a new one; a long one shares its blocks if the file system supports it."""
+    """Copy a file to a new one, which shares its blocks if the file system supports it."""
     with io.FileIO(location) as original, io.FileIO(target, "x") as file:
         try:
-            data = original.read(_SHORT)
-            _write_all(file, data)
-            if len(data) == _SHORT and hasattr(os, "copy_file_range"):
+            if hasattr(os, "copy_file_range"):
                 with contextlib.suppress(OSError):  # not supported by the system, or not between these places
                     while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
                         pass
