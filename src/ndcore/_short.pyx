@@ -35,7 +35,7 @@ cdef extern from *:
         const struct timespec t = s.st_mtim;
     #endif
         stamp[0] = (int64_t)s.st_size;
-        stamp[1] = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+        stamp[1] = (int64_t)((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
         stamp[2] = (int64_t)((uint64_t)s.st_ino & INT64_MAX);
         return 1;
     }
