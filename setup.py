@@ -14,6 +14,7 @@ CORE = "src/ndcore/core"
 C_FILES = {
     "_cpu": ["cpu"],
     "_signals": [],
+    "_short": [],
     "_rabin": ["gf2", "rabin"],
     "_text": ["text", "units", "grapheme", "sentence", "nfkc", "scan", "places"],
     "_minhash": ["minhash", "fastsketch"],

@@ -177,7 +177,7 @@ def test_there_are_doctests_to_run():
 EXTENSIONS = [
     "_arrow", "_batch", "_candidates", "_cluster", "_cpu", "_entries", "_grams", "_hamming", "_jsonl", "_keys", "_lookup",
     "_markup", "_minhash", "_pipeline", "_postings", "_rabin", "_repeats", "_samples", "_sets",
-    "_signals", "_simhash", "_text",
+    "_short", "_signals", "_simhash", "_text",
 ]
 
 

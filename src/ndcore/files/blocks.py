@@ -44,13 +44,13 @@ class PackedIds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive documents of a JSONL file, or of a columnar file.
+    """Consecutive documents of a JSONL file, or of a columnar file; or short texts, each a file.
 
     Attributes
     ----------
     numbers, starts, sizes : int64 (n,)
         The number of each line, the offset of its first byte in the decompressed file, and its size in bytes with the line
-        end. For a columnar file: the number of each row, 0, and the bytes of its text.
+        end. For a columnar file: the number of each row, 0, and the bytes of its text. Of files: 0, 0, bytes.
     texts : sequence of str or bytes
     ids : list of str, int or None, or PackedIds
     values : list of tuples

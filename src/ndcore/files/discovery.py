@@ -20,8 +20,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ndcore import _short
 from ndcore.files.errors import DocumentError, UsageError
-from ndcore.files.formats import Format, guess_from_name
+from ndcore.files.formats import HEAD, Format, guess_from_name
 from ndcore.files.ndcore_files import (
     COLLECTION,
     NAMES,
@@ -38,6 +39,7 @@ from ndcore.files.selection import Selection
 from ndcore.files.sources import (
     STDIN,
     STDIN_NAME,
+    TOGETHER,
     Ignored,
     Inputs,
     Source,
@@ -198,11 +200,11 @@ def _make_single_source(path: str, name: str, binary: bool, form: TextForm) -> S
     return _make_source(path, name, name, format_of(path, binary, form.encoding), True)
 
 
-def _make_source(path: str, name: str, label: str, file_format: Format, named: bool) -> Source:
-    """Make a source of a file with a known format."""
+def _make_source(path: str, name: str, label: str, file_format: Format, named: bool, size: int | None = None) -> Source:
+    """Make a source of a file with a known format, and with a known size if it is given."""
     return Source(
         path, name, label, file_format.kind, file_format.compression, path, file_format.compression,
-        encoding=file_format.encoding, problem=file_format.problem, named=named,
+        encoding=file_format.encoding, problem=file_format.problem, named=named, size=size,
     )
 
 
@@ -211,13 +213,13 @@ def _find_remote(
 ) -> None:
     """Find the files of a URL. They are treated as streams: the first pass copies them."""
 
-    def formats(urls: list[str]) -> Iterator[Format]:
+    def formats(urls: list[str]) -> Iterator[tuple[Format, int | None]]:
         for path, head in zip(urls, read_beginnings(urls), strict=True):
-            yield recognise_source(posixpath.basename(path), io.BytesIO(head), binary, form.encoding)
+            yield recognise_source(posixpath.basename(path), io.BytesIO(head), binary, form.encoding), None
 
     below = list_files(url)
     if below is None:
-        result.sources.append(replace(_make_source(url, name, name, next(formats([url])), True), location=""))
+        result.sources.append(replace(_make_source(url, name, name, next(formats([url]))[0], True), location=""))
         return
     own = _own_folders(url, below, selection)
     result.ignored.extend(Ignored(path, _OWN[kind]) for path, kind in own.values())
@@ -237,7 +239,18 @@ def _find_in_directory(
 ) -> None:
     """Find the files of a local directory."""
     entries = [(os.path.join(directory, relative), relative, why) for relative, why in sorted(_walk(directory, selection))]
-    _add_files(entries, name, prefix, result, lambda paths: (format_of(path, binary, form.encoding) for path in paths))
+    _add_files(entries, name, prefix, result, lambda paths: _read_formats(paths, binary, form.encoding))
+
+
+def _read_formats(paths: list[str], binary: bool, encoding: str) -> Iterator[tuple[Format, int | None]]:
+    """Yield the format of each file, and the size of those so short that their beginning is all of them."""
+    for start in range(0, len(paths), TOGETHER):
+        together = paths[start : start + TOGETHER]
+        for path, text in zip(together, _short.read(together, HEAD)[0], strict=True):
+            if text is None:
+                yield format_of(path, binary, encoding), None
+            else:
+                yield recognise_source(path, io.BytesIO(text), binary, encoding), len(text)
 
 
 def _add_files(
@@ -245,9 +258,12 @@ def _add_files(
     name: str,
     prefix: str,
     result: Inputs,
-    formats: Callable[[list[str]], Iterator[Format]],
+    formats: Callable[[list[str]], Iterator[tuple[Format, int | None]]],
 ) -> None:
-    """Add the files of a directory, given as (path, path below the directory, reason to skip it or an empty string)."""
+    """Add the files of a directory, given as (path, path below the directory, reason to skip it or an empty string).
+
+    `formats` yields the format of each path, and its size if that is known.
+    """
     descriptions = _find_descriptions([relative for _, relative, ignored in entries if not ignored])
     formats_of_files = formats([path for path, relative, ignored in entries if not ignored and relative not in descriptions])
     for path, relative, ignored in entries:
@@ -258,12 +274,14 @@ def _add_files(
         elif relative in descriptions:
             result.companions.append((path, f"{name}/{relative}"))
             result.ignored.append(Ignored(path, "description of a dataset"))
-        elif (kind := next(formats_of_files)).binary:
-            result.ignored.append(Ignored(path, kind.binary))
-        elif kind.kind == "cdx":  # its archives are in the directory, or elsewhere
-            result.ignored.append(Ignored(path, "index of web archives"))
         else:
-            result.sources.append(_make_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False))
+            kind, size = next(formats_of_files)
+            if kind.binary:
+                result.ignored.append(Ignored(path, kind.binary))
+            elif kind.kind == "cdx":  # its archives are in the directory, or elsewhere
+                result.ignored.append(Ignored(path, "index of web archives"))
+            else:
+                result.sources.append(_make_source(path, f"{name}/{relative}", f"{prefix}{relative}", kind, False, size))
 
 
 def _own_folders(url: str, below: Sequence[tuple[str, str]], selection: Selection) -> dict[str, tuple[str, str]]:

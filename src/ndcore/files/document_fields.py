@@ -261,6 +261,9 @@ class DecidingFields:
         self.optional = frozenset(self.fields) - required
         self.as_written = frozenset(column.field for column in columns if isinstance(column, PartsField))
 
+    def __bool__(self) -> bool:
+        return bool(self._columns)
+
     def clear(self) -> None:
         """Forget all values."""
         for column in self._columns:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import groupby, islice
 from typing import IO, Any
 
 import numpy as np
 
+from ndcore import _short
 from ndcore._arrow import ArrowTexts
 from ndcore._types import Bools, Ints, Text
 from ndcore.choices import HTML_PARTS
@@ -23,8 +26,8 @@ from ndcore.files.formats import ARCHIVED, BARE, COLUMNAR, change_suffix
 from ndcore.files.provenance import Place, Places, SavedPlaces
 from ndcore.files.records import Fields, Record, RecordError
 from ndcore.files.selection import Selection
-from ndcore.files.source_reader import Item, SourceReader
-from ndcore.files.sources import Ignored, Inputs, Position, Source, TextForm, get_sizes
+from ndcore.files.source_reader import Item, SourceReader, is_in_utf8
+from ndcore.files.sources import TOGETHER, Ignored, Inputs, Position, Source, TextForm, get_sizes
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
 from ndcore.parallel import read_ahead
 from ndcore.storage.spill import column_limit, temporary_file
@@ -402,16 +405,61 @@ class FileDocuments:
         """
         self.scan()
         indexes = np.flatnonzero(self.count_by_source(wanted)).tolist()
-        records = (pair for index in indexes for pair in self._read_again(index, wanted))
-        for positions, texts in gather_batches(records):
+        for positions, texts in gather_batches(self._read_each(indexes, partial(self._read_again, chosen=wanted))):
             yield np.array(positions, np.int64), texts
 
     def _read_all(self, first: bool) -> Iterator[Located]:
         """Yield position and record of all documents, source by source."""
-        for index, source in enumerate(self.sources):
-            self._position.at, source.seen = index, 0
-            yield from self._read_first(index) if first else self._read_again(index)
+        yield from self._read_each(range(len(self.sources)), self._read_first if first else self._read_again)
         self._position.at = len(self.sources)
+
+    def _read_each(self, indexes: Iterable[int], read: Callable[[int], Iterator[Located]]) -> Iterator[Located]:
+        """Yield position and record of the documents of sources: short texts together, all others one by one by `read`."""
+        for may_be_short, run in groupby(indexes, self._may_be_short_text):
+            while together := list(islice(run, TOGETHER)):
+                yield from self._read_together(together, read) if may_be_short else self._read_alone(together, read)
+
+    def _read_alone(self, indexes: Iterable[int], read: Callable[[int], Iterator[Located]]) -> Iterator[Located]:
+        """Yield position and record of the documents of sources, one after another."""
+        for index in indexes:
+            self._position.at, self.sources[index].seen = index, 0
+            yield from read(index)
+
+    def _may_be_short_text(self, index: int) -> bool:
+        """Tell whether a source may be read together with others: a text as it is stored, and no column is asked for."""
+        source = self.sources[index]
+        return (
+            source.kind == "text" and source.location != "" and not source.stored and not source.problem
+            and source.longest >= _short.MOST and not self._columns and (not self._complete or len(self.span(index)) == 1)
+        )
+
+    def _read_together(self, indexes: list[int], read: Callable[[int], Iterator[Located]]) -> Iterator[Located]:
+        """Yield documents of sources that may be short texts; those that are long, changed or not in UTF-8 by `read`."""
+        texts, states = _short.read([self.sources[index].location for index in indexes], _short.MOST)
+        known = self._stamps.known(indexes)
+        unchanged = (known == states).all(1) | (known[:, 2] < 0)
+        is_taken = [text is not None and bool(same) and is_in_utf8(self.sources[index], text)
+                    for index, text, same in zip(indexes, texts, unchanged, strict=True)]
+        for taken, run in groupby(range(len(indexes)), is_taken.__getitem__):
+            rows = list(run)
+            chosen, shorts = [indexes[row] for row in rows], [text for row in rows if (text := texts[row]) is not None]
+            yield from [self._take_texts(chosen, shorts, states[rows])] if taken else self._read_alone(chosen, read)
+
+    def _take_texts(self, indexes: list[int], texts: list[bytes], states: Ints) -> Located:
+        """Return the positions and documents of short texts; in the first pass, collect their ids, places and states."""
+        first, count = len(self.ids), len(indexes)
+        self._position.at, self.sources[indexes[-1]].seen = indexes[-1], len(texts[-1])
+        nowhere = np.zeros(count, np.int64)
+        block = Block(nowhere, nowhere, states[:, 0], texts, [self.sources[index].label for index in indexes], [])
+        if self._complete:
+            return np.frombuffer(self._firsts, np.int64)[indexes], block
+        self.ids.extend(block.ids, nowhere, "")
+        self._places.extend_whole(count)
+        self._stamps.record(indexes, states)
+        self._firsts.extend(range(first + 1, first + count + 1))
+        self._blanks.extend([0] * count)
+        return np.arange(first, first + count), block
+
 
     def _read_first(self, index: int) -> Iterator[Located]:
         """Yield position and record of each document of a source, and collect ids, places and fields."""
@@ -558,6 +606,10 @@ class FileDocuments:
             raise error
         self.rejected.append(Rejected(error.path, error.number, error.reason))
         self._rejected_numbers.setdefault(index, set()).add(error.number)
+
+    def states(self, indexes: Sequence[int]) -> Ints:
+        """Return size, time and inode of files when they were first read, int64 (n, 3)."""
+        return self._stamps.known(indexes)
 
     def check_unchanged(self, index: int) -> None:
         """Raise DocumentError if the file of ``sources[index]`` has changed since it was first read."""

@@ -12,8 +12,10 @@ import contextlib
 import io
 import os
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ndcore._types import Ints
 from ndcore.choices import COMPRESSIONS
@@ -283,6 +285,15 @@ class FileStamps:
     def size(self, index: int) -> int:
         """Return the size of file `index`, in bytes, when it was first read; 0 before."""
         return self._stamps[3 * index]
+
+    def known(self, indexes: Sequence[int]) -> Ints:
+        """Return size, time and inode of files when they were first read, int64 (n, 3); an unread file has inode −1."""
+        states: Ints = np.frombuffer(self._stamps, np.int64).reshape(-1, 3)[indexes]
+        return states
+
+    def record(self, indexes: Sequence[int], states: Ints) -> None:
+        """Record the states of files that are read for the first time, int64 (n, 3)."""
+        np.frombuffer(self._stamps, np.int64).reshape(-1, 3)[indexes] = states
 
     def check(self, index: int, source: Source) -> None:
         """Record the state of file `index` on the first call; later, raise DocumentError if it has changed."""

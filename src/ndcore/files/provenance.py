@@ -82,6 +82,10 @@ class Places:
         """Add documents at these lines."""
         self._lines.extend(lines)
 
+    def extend_whole(self, count: int) -> None:
+        """Add documents that are whole files."""
+        self._lines.extend(np.full(count, _NONE))
+
     def lines(self, span: range) -> Ints:
         """Return the lines of documents, int64 (n,)."""
         return self._lines.values()[span.start : span.stop]

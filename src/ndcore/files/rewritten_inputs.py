@@ -14,12 +14,14 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from ndcore import _short
 from ndcore._types import Bools, Ints
 from ndcore.files import columnar
 from ndcore.files.archived_pages import ArchivedPage, examine
@@ -34,10 +36,11 @@ from ndcore.files.json_values import to_json, to_string
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.records import ANNOTATION, ANNOTATION_COLUMNS
 from ndcore.files.source_reader import RawRecords, cut_records
-from ndcore.files.sources import Source
+from ndcore.files.sources import TOGETHER, Source
 from ndcore.files.stream_copies import read_chunks
 from ndcore.files.verdicts import NamedVerdicts
 from ndcore.files.web_archive import ArchiveEntry, ArchiveStream, iterate_entries
+from ndcore.parallel import map_pieces
 from ndcore.progress import Progress
 
 REPORT_EVERY = 1024  # documents
@@ -111,7 +114,6 @@ def find_row_positions(documents: FileDocuments, index: int, wanted: Bools | Non
 
 
 _COPY = 1 << 20
-_SHORT = 1 << 16  # bytes of a file that is copied by reading and writing
 _RANGE = 1 << 30  # bytes that the system copies in one call, during which Ctrl-C has to wait
 
 
@@ -126,9 +128,14 @@ def write_kept(output: OutputDirectory, documents: FileDocuments, kept: Bools, r
         Gets ("writing", documents gone through, n).
     """
     numbers = documents.count_by_source(kept).tolist()
-    for index, (source, number) in enumerate(zip(documents.sources, numbers, strict=True)):
-        if not is_dropped(documents, index, number):
-            write_kept_file(output.path_below("kept", source.name), documents, index, kept, report)
+    files = ((index, output.path_below("kept", source.name))
+             for index, (source, number) in enumerate(zip(documents.sources, numbers, strict=True))
+             if not is_dropped(documents, index, number))
+    runs = iter(lambda: list(islice(files, TOGETHER)), [])
+    for left, last in map_pieces(partial(_copy_short_files, documents, numbers), runs, documents.threads):
+        for index, path in left:
+            write_kept_file(path, documents, index, kept, report)
+        report("writing", documents.span(last).stop, len(documents.ids))
     copy_companions(output, "kept", documents, b"" if kept.all() else np.packbits(kept).tobytes())
 
 
@@ -142,12 +149,31 @@ def is_dropped(documents: FileDocuments, index: int, kept: int) -> bool:
     return not kept and documents.sources[index].kind in (*WHOLE, "object") and len(documents.span(index)) > 0
 
 
+def _is_kept_whole(documents: FileDocuments, index: int, kept: int) -> bool:
+    """Tell whether a file is copied as it is stored; `kept` is the number of its documents that are kept."""
+    source, (accepted, rejected, blank) = documents.sources[index], documents.counts(index)
+    return kept == accepted and not rejected and not blank and source.stored == source.compression
+
+
+def _copy_short_files(
+    documents: FileDocuments, kept: list[int], files: list[tuple[int, str]]
+) -> tuple[list[tuple[int, str]], int]:
+    """Copy the short ones among files that are kept whole; return the files that are left, and the number of the last file.
+
+    `files` has numbers and new paths, `kept` the number of kept documents of each source.
+    """
+    whole = [file for file in files if _is_kept_whole(documents, file[0], kept[file[0]])]
+    indexes, paths = [index for index, _ in whole], [path for _, path in whole]
+    copied = _short.copy([documents.sources[index].location for index in indexes], paths, documents.states(indexes))
+    done = {index for index, is_copied in zip(indexes, copied.tolist(), strict=True) if is_copied}
+    return [file for file in files if file[0] not in done], files[-1][0]
+
+
 def write_kept_file(path: str, documents: FileDocuments, index: int, kept: Bools, report: Progress) -> None:
     """Write one input with its kept documents only, as `write_kept` does."""
     source, span = documents.sources[index], documents.span(index)
     flags = kept[span.start : span.stop]
-    _, rejected, blank = documents.counts(index)
-    if not rejected and not blank and source.stored == source.compression and flags.all():
+    if _is_kept_whole(documents, index, int(np.count_nonzero(flags))):
         _copy_file(source.location, path)
         documents.check_unchanged(index)  # any change ends the run, so one check is enough
         report("writing", span.stop, len(documents.ids))
@@ -173,12 +199,10 @@ def write_kept_file(path: str, documents: FileDocuments, index: int, kept: Bools
 
 
 def _copy_file(location: str, target: str) -> None:
-    """Copy a file to a new one; a long one shares its blocks if the file system supports it."""
+    """Copy a file to a new one, which shares its blocks if the file system supports it."""
     with io.FileIO(location) as original, io.FileIO(target, "x") as file:
         try:
-            data = original.read(_SHORT)
-            _write_all(file, data)
-            if len(data) == _SHORT and hasattr(os, "copy_file_range"):
+            if hasattr(os, "copy_file_range"):
                 with contextlib.suppress(OSError):  # not supported by the system, or not between these places
                     while os.copy_file_range(original.fileno(), file.fileno(), _RANGE):
                         pass

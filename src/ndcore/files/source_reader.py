@@ -189,6 +189,19 @@ def decode_source(source: Source, data: bytes) -> str | bytes:
         raise DocumentError(source.path, None, str(error)) from error
 
 
+def is_in_utf8(source: Source, data: bytes) -> bool:
+    """Tell whether `decode_source` would return the data of a text as they are, and set the encoding if so."""
+    if source.as_bytes:
+        return True
+    try:
+        if (source.encoding or detect_encoding(data)) != "utf-8":
+            return False
+    except EncodingError:
+        return False
+    source.set_encoding("utf-8")
+    return True
+
+
 def _wrap_html(items: Iterator[Item], charset: str | None) -> Iterator[Html | Item]:
     """Yield an Html for the text of each document, and other items unchanged.
 

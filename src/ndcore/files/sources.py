@@ -25,6 +25,7 @@ from ndcore.files.remote import is_remote
 
 STDIN = "-"
 STDIN_NAME = "stdin.jsonl"
+TOGETHER = 128  # short files that are read, or copied, by one call of `_short`
 
 
 class TextForm(NamedTuple):
@@ -79,6 +80,8 @@ class Source:
         Rows of a columnar file before its first damage, once a pass has reached it: later passes end there.
     annotated_in_utf8 : bool
         Its encoding lacks a character of the verdicts, so its annotated rows are in UTF-8.
+    size : int or None
+        The size of the file when its format was recognised, in bytes; None if it is not known.
     """
 
     path: str
@@ -100,6 +103,7 @@ class Source:
     told: list[str] = field(default_factory=list)
     readable: int | None = None
     annotated_in_utf8: bool = False
+    size: int | None = None
 
     @property
     def is_remote(self) -> bool:
@@ -246,10 +250,10 @@ def starts_with(path: str, magic: bytes) -> bool:
 
 
 def get_sizes(sources: Iterable[Source]) -> Iterator[int]:
-    """Yield the stored size of each file in bytes; 0 for an unreadable file, which is reported later."""
+    """Yield the stored size of each file in bytes, as found first; 0 for an unreadable file, which is reported later."""
     for source in sources:
         try:
-            yield os.stat(source.location).st_size
+            yield os.stat(source.location).st_size if source.size is None else source.size
         except OSError:
             yield 0
 
