@@ -1,8 +1,10 @@
 """A store that is written through HTTP: decisions a second in batches, the time of a single one meanwhile, and memory.
 
 A process ``ndcore serve --write`` keeps the pages; two processes send pages of about 5 KB in batches, at a stated rate or as
-fast as they can, and a third one sends single pages. With --follow a follower (``ndcore serve``) is asked every second, and
-reads what was written meanwhile. With --templates all pages are of one template, at a resemblance of about 0.6.
+fast as they can, and a third one sends single pages. Between two of them it asks for /health, which does no work: what that
+takes is the least that any answer takes under this load. It also sums up how long it waited for a core itself.
+With --follow a follower (``ndcore serve``) is asked every second, and reads what was written meanwhile. With --templates all
+pages are of one template, at a resemblance of about 0.6.
 
 Required, else the exit code is 1: the verdicts of pages that come from several threads are those of a replay in the order
 of the log, also where each page is sent twice; all pages are kept once.
@@ -26,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from measure import Report, options, own_memory
-from store import AT_ONCE, pages, percentiles
+from store import AT_ONCE, pages
 
 import ndcore as nd
 
@@ -121,14 +123,35 @@ def check(report: Report, url: str, token: str, make: Pages, folder: Path, count
     report.require(same, "a page that was sent again got another answer")
 
 
-def single(url: str, token: str, make: Pages, start: int, done: threading.Event, seconds: list[float]) -> None:
-    """Send single pages, one by one, until the others are done."""
-    client, fresh = nd.ServiceClient(url, token), iter_pages(make, start)
-    while not done.wait(1 / SINGLES):
-        page = next(fresh)
-        begin = time.perf_counter()
-        client.decide(*page)
-        seconds.append(time.perf_counter() - begin)
+def single(url: str, token: str, make: Pages, start: int, begun: Any, done: Any, told: Any) -> None:
+    """Send single pages, and ask for /health, in turns until the others are done; tell the seconds of each, and of waits."""
+    import httpx
+
+    client, fresh, random_waits = nd.ServiceClient(url, token), iter_pages(make, start), random.Random(start)
+    pages_took, health_took, waits = list[float](), list[float](), list[float]()
+    page = next(fresh)
+    with httpx.Client(timeout=60, limits=httpx.Limits(keepalive_expiry=4)) as http:
+        begun.set()
+        while not done.wait(random_waits.uniform(0, 1 / SINGLES)):
+            before, begin = core_wait(), time.perf_counter()
+            client.decide(*page)
+            pages_took.append(time.perf_counter() - begin)
+            waits.append(core_wait() - before)
+            page = next(fresh)
+            if done.wait(random_waits.uniform(0, 1 / SINGLES)):
+                break
+            begin = time.perf_counter()
+            http.get(f"{url}health")
+            health_took.append(time.perf_counter() - begin)
+    told.put((pages_took, health_took, waits))
+
+
+def core_wait() -> float:
+    """Seconds for which this process was ready to run and had no core; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
 
 
 def iter_pages(make: Pages, start: int) -> Iterator[Page]:
@@ -176,10 +199,12 @@ def measure(
     """Send pages from two processes, and single ones meanwhile."""
     import httpx
 
-    context, done, waited = multiprocessing.get_context("spawn"), threading.Event(), list[float]()
-    told, before = context.Queue(), len(nd.ServiceClient(server.url, token))
-    alone = threading.Thread(target=single, args=(server.url, token, make, 2 * 10**9, done, waited))
+    context = multiprocessing.get_context("spawn")
+    begun, done, told, told_single = context.Event(), context.Event(), context.Queue(), context.Queue()
+    before = len(nd.ServiceClient(server.url, token))
+    alone = context.Process(target=single, args=(server.url, token, make, 2 * 10**9, begun, done, told_single))
     alone.start()
+    begun.wait()  # it has made its first pages
     halves = [context.Process(target=send, args=(server.url, token, half, rate / 2, told)) for half in files]
     name, of = ("service-templates", " of one template") if make is of_template else ("service", "")
     name += "-followed" if follower is not None else ""
@@ -194,10 +219,11 @@ def measure(
                 seen.append((kept, server.memory() / 1e6, follower.memory() / 1e6))
                 part = int(kept * PARTS / documents) + 1
     done.set()
+    pages_took, health_took, waits = told_single.get()
     alone.join()
     results = [told.get() for _ in halves]
     count = len(nd.ServiceClient(server.url, token)) - before
-    report.require(count == documents + len(waited), f"{count} pages are kept of {documents + len(waited)}")
+    report.require(count == documents + len(pages_took), f"{count} pages are kept of {documents + len(pages_took)}")
     table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes in batches of {BATCH}, and "
                          "single ones meanwhile", ["what", "figure"])
     if seen:
@@ -205,9 +231,11 @@ def measure(
         for row in seen:
             memory.add(*row)
     table.add("pages a second, of both", sum(sent / seconds for sent, seconds in results))
-    table.add("single pages", len(waited))
-    for name, milliseconds in zip(("p50", "p99"), percentiles(np.array(waited)), strict=True):
-        table.add(f"a single page, {name}, ms", milliseconds)
+    table.add("single pages", len(pages_took))
+    for what, took in (("a single page", pages_took), ("an answer without work, /health", health_took),
+                       ("wait for a core, in the client of a single page", waits)):
+        for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
+            table.add(f"{what}, {name}, ms", float(np.quantile(took, share)) * 1e3)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,42 @@ def test_a_single_page_goes_between_two_slices_of_a_stream(store: nd.Store, monk
     assert places == sorted(places) and places[1] < single.result()[0].place < places[2]
     decider.close()
     assert sizes == [2, 1, 2, 1] and decider.waiting == 0
+
+
+def test_streams_are_prepared_only_when_single_pages_are_answered(
+    store: nd.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, flush, streams = threading.Event(), store.flush, []
+
+    def slow() -> None:
+        assert go.wait(30)
+        flush()
+
+    monkeypatch.setattr(store, "flush", slow)
+    decider = make_decider(store)
+    decider.give_way(time.perf_counter() + 30)  # no page waits
+    single = put(decider, store, "single", streamed=False)
+    decider.give_way(time.perf_counter() + 0.01)  # not for longer
+    assert not single.done()
+    preparing = threading.Thread(target=lambda: (decider.give_way(time.perf_counter() + 30), streams.append(single.done())))
+    preparing.start()
+    go.set()
+    preparing.join(30)
+    decider.close()
+    assert streams == [True]
+
+
+def test_streams_are_prepared_after_single_pages_that_fail(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    decider, decide = make_decider(store), store.decide_requests
+    for name in ("decide_requests", "flush"):
+        monkeypatch.setattr(store, name, lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
+        with pytest.raises(OSError, match="full"):
+            put(decider, store, name, streamed=False).result(30)
+        begun = time.perf_counter()
+        decider.give_way(begun + 30)
+        assert time.perf_counter() < begun + 30
+        monkeypatch.setattr(store, "decide_requests", decide)
+    decider.close()
 
 
 @pytest.mark.parametrize("kept", [0, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ import ndcore as nd
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from ndcore.serve.server import bind, check_installed, opened, write_url
+from ndcore.serve import server
+from ndcore.serve.app import Limits
+from ndcore.serve.server import bind, check_installed, opened, opened_for_writing, serve_writing, write_url
 from ndcore.store.store import Store
 
 
@@ -62,6 +65,21 @@ def test_what_is_opened(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "none"):
         with pytest.raises(FileNotFoundError, match="neither a store nor a collection"):
             opened(place, 1)
+
+
+def test_the_collector_leaves_out_what_is_there_before_the_first_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store.open(tmp_path / "crawl").close()
+    frozen: list[int] = []
+    monkeypatch.setattr(server, "run", lambda *_, **__: frozen.append(gc.get_freeze_count()))
+    try:
+        with bind("127.0.0.1", 0) as bound:
+            source = opened_for_writing(tmp_path / "crawl", 1, 60, None)
+            serve_writing(source, None, bound, Limits(), lambda url: None)  # type: ignore[arg-type]
+        assert frozen[0] > 10_000
+    finally:
+        gc.unfreeze()
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])

@@ -189,10 +189,13 @@ def _make_stream(source: ServedSource, route: Route, limits: Limits, access: Acc
             yield partial(parse, pages, number, "line" if rows is None else "row")
             number += len(pages)
 
-    def parse(pages: list[Any], number: int, unit: str) -> tuple[list[dict[str, Any]], Refused | None]:
+    def parse(
+        pages: list[Any], number: int, unit: str, give_way: Callable[[], None]
+    ) -> tuple[list[dict[str, Any]], Refused | None]:
         part: list[dict[str, Any]] = []
         try:
             for page in pages:
+                give_way()
                 values = route.values(parse_object(page, "it") if unit == "line" else page)
                 check_texts(values, limits.text)
                 part.append(values)

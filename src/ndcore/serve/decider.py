@@ -1,8 +1,8 @@
 """Decide the pages of all requests, one job after another, on one thread; another thread syncs them to disk in groups.
 
 Single pages go before the pages of streams, which are decided `SLICE` at a time, so a single page waits for one slice at
-most. While pages are synced to disk, the next ones are decided. Two parts of streams are synced together if more of them
-wait.
+most. Meanwhile no stream is parsed or prepared (`Decider.give_way`). While pages are synced to disk, the next ones are
+decided. Two parts of streams are synced together if more of them wait.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -90,11 +90,13 @@ class Decider:
         lock = threading.Lock()
         # Two conditions of one lock, so that each notification wakes one thread only.
         self._coming, self._leaving = threading.Condition(lock), threading.Condition(lock)
+        self._calm = threading.Condition(lock)  # no single page waits for its answer
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
         self._written: deque[WaitingJob] = deque()
         self._closed = self._deciding = self._decided = False
         self.waiting = 0  # pages
+        self._unanswered = 0  # single pages
         self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
                          for target, name in ((self._decide, "decides"), (self._sync, "writes"))]
         for thread in self._threads:
@@ -126,6 +128,7 @@ class Decider:
                 raise Refused(429, f"{self.waiting} pages wait to be decided on; send these again in a second",
                               {"retry-after": "1"})
             self.waiting += count
+            self._unanswered += not streamed
             (self._streamed if streamed else self._single).append(job)
             self._coming.notify()
         return job
@@ -134,6 +137,16 @@ class Decider:
     def crowded(self) -> bool:
         """Whether too many pages wait, so that a part of a stream may be refused now."""
         return self.waiting + PART > MOST_WAITING
+
+    def give_way(self, until: float) -> None:
+        """Wait until no single page waits for its answer, at most until a time of `time.perf_counter`.
+
+        Threads that prepare streams call this often: while they hold Python's lock or a core, a single page waits for them
+        at each of its steps.
+        """
+        if self._unanswered and time.perf_counter() < until:
+            with self._calm:
+                self._calm.wait_for(lambda: not self._unanswered, until - time.perf_counter())
 
     def close(self) -> None:
         """Answer all queued jobs, then stop the threads."""
@@ -172,6 +185,7 @@ class Decider:
                 job.decided.set_exception(failure)
                 if not job.answers:
                     job.answered.set_exception(failure)
+                    self._count_answered([job])
             elif done:
                 job.decided.set_result(len(job.answers))
 
@@ -197,8 +211,17 @@ class Decider:
             except BaseException as error:
                 for job in jobs:
                     job.answered.set_exception(error)
+                self._count_answered(jobs)
                 continue
             now = time.perf_counter()
             for job in jobs:
                 self.counts.count_decisions(job.answers, now - job.came, streamed=job.streamed)
                 job.answered.set_result(job.answers)
+            self._count_answered(jobs)
+
+    def _count_answered(self, jobs: Iterable[WaitingJob]) -> None:
+        """Let streams be prepared again if these jobs were the last single pages."""
+        with self._calm:
+            self._unanswered -= sum(not job.streamed for job in jobs)
+            if not self._unanswered:
+                self._calm.notify_all()

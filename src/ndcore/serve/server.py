@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import ipaddress
 import os
 import socket
@@ -230,7 +231,10 @@ def serve_writing(
     from ndcore.serve.app import application
 
     try:
-        run(application(source, limits, (), access, log), bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
+        site = application(source, limits, (), access, log)
+        gc.collect()
+        gc.freeze()  # else the collector walks all imported modules every few seconds, and no thread runs for 15 to 30 ms
+        run(site, bound, ready, seconds=limits.seconds, stop=source.stop, tls=tls)
     finally:
         if log is not None:
             log.close()

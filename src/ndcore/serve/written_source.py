@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -25,8 +26,10 @@ from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
 THREADS = 2  # threads that prepare pages
+GIVEN = 0.02  # seconds for which a part of a stream gives way to single pages: about the time of an answer
 
-StreamPart: TypeAlias = Callable[[], tuple[Sequence[Values], Refused | None]]  # parses pages up to the first invalid one
+# Parses pages up to the first invalid one, and calls its argument before each.
+StreamPart: TypeAlias = Callable[[Callable[[], None]], tuple[Sequence[Values], Refused | None]]
 
 
 class _PreparedPart(NamedTuple):
@@ -206,9 +209,11 @@ class WrittenSource(StoreSource):
         return await asyncio.get_running_loop().run_in_executor(self._preparing, self._prepare_part, part)
 
     def _prepare_part(self, part: StreamPart) -> _PreparedPart:
-        requests, refusal = part()
+        give_way = partial(self._decider.give_way, time.perf_counter() + GIVEN)
+        requests, refusal = part(give_way)
         if not requests and refusal is not None:
             raise refusal
+        give_way()
         return _PreparedPart(requests, self._prepare(requests), refusal)
 
     def _prepare(self, requests: Sequence[Values]) -> Pages:
