@@ -83,14 +83,14 @@ class Settling:
         Returns
         -------
         DataFrame
-            The new documents with DECIDED, and older ones whose decision may have changed.
+            ``rank`` and DECIDED of new documents that do not represent themselves, and of others; and of older ones whose
+            decision may have changed.
         """
         left = old if gone is None else old.join(gone, "rank", "left_anti")
         compared, versions, ended = new, None, None
         if "version_of" in new.columns:
             versions = new.where("version_of is not null").select("rank", "version_of")
             compared = new.where("version_of is null").drop("version_of")
-            new = new.drop("version_of")
         entering = compared
         if gone is not None:
             ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
@@ -119,7 +119,7 @@ class Settling:
             led = led.union(leaders.join(over.selectExpr("rank as label"), "label", "left_semi").select("rank")).distinct()
             opened = opened.union(left.where("valid").join(led, "rank", "left_semi").select(*opened.columns))
             labels = self._decide_again(opened, leaders, over.union(gone))
-        return self._compose(left, new, classes, labels, versions, anew=ended is not None)
+        return self._compose(left, classes, labels, versions, anew=ended is not None)
 
     def _find_sharing(self, wanted: DataFrame, count: int | None = None) -> DataFrame:
         """Read the documents of the collection that may share a value with wanted ones. count: of these."""
@@ -191,22 +191,22 @@ class Settling:
         return labels.select("rank", "label", "resemblance")
 
     def _compose(
-        self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
-        anew: bool,
+        self, left: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *, anew: bool
     ) -> DataFrame:
-        """Join decisions with documents: new ones and, with `anew`, older ones on which a step decided."""
+        """Join the decisions on new documents and, with `anew`, on older ones, on which a step decided."""
         if anew:
             assert versions is not None
             moved = self._find_moved(left, classes)
             versions = self.work.keep(versions.union(moved), "versions and their first documents")
         of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
         of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
-        none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
-        rows = new.selectExpr("*", *none)
-        if anew and versions is not None:
-            ranks = [decided.select("rank") for decided in (classes, labels, versions)]
-            touched = ranks[0].union(ranks[1]).union(ranks[2]).distinct()
-            rows = rows.union(left.join(touched, "rank", "left_semi").select(*rows.columns))
+        touched = classes.select("rank").union(labels.select("rank"))
+        touched = (touched if versions is None else touched.union(versions.select("rank"))).distinct()
+        before = list(DECIDED)[1:]
+        none = (f"cast(null as {DECIDED[name]}) as {name}" for name in before)
+        rows = touched.where(f"rank >= {self.judgement.first_new}").selectExpr("rank", *none)
+        if anew:
+            rows = rows.union(left.join(touched, "rank", "left_semi").select("rank", *before))
         rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left")
         if versions is None:
             rows = rows.selectExpr("*", "cast(null as struct<version_of: bigint, leader: bigint>) as its_first")
@@ -217,12 +217,12 @@ class Settling:
                 "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
             rows = rows.join(of_version, "rank", "left")
         rows = rows.selectExpr(
-            *new.columns, "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader, rank) as leader",
+            "rank", "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader, rank) as leader",
             """case when its_first is not null then 'version' when its_class is not null then its_class.how else how end
                 as how""",
             "its_label", "label as label_before", "resemblance as resemblance_before")
         return rows.selectExpr(
-            *new.columns, "version_of", "leader", "how",
+            "rank", "version_of", "leader", "how",
             "if(leader = rank, coalesce(its_label.label, label_before, rank), null) as label",
             "if(leader = rank, coalesce(its_label.resemblance, resemblance_before, 1D), null) as resemblance")
 
