@@ -42,7 +42,7 @@ from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, C
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
 from ndcore.spark.settling import DECIDED, SHARED, Settling
-from ndcore.spark.verification import filter_of
+from ndcore.spark.verification import ADVICE, filter_of
 from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.storage.container import CorruptFile
@@ -448,13 +448,22 @@ class GrowingCollection:
                           columns=[field.name for field in stored], decided=ARROW_TYPES, wanted=words)
         return _with_changes(rows, self._read_changes(work, manifest))
 
-    def _select_keys(self, work: Work, manifest: CollectionManifest, words: UInts) -> DataFrame:
-        """Select the ``rank``, ``key`` and ``version_of`` of documents whose key may be in a filter of KEY_HASH."""
+    def _find_keys(self, work: Work, manifest: CollectionManifest, keys: DataFrame, words: UInts) -> DataFrame:
+        """Find the documents with these keys: ``rank``, ``key`` and ``version_of``. words: of a filter with their KEY_HASH.
+
+        Of most documents nothing but a hash of the key goes to Python; keys are compared where hashes are equal.
+        """
         documents = self._documents(work, manifest)
         assert documents is not None
-        hashed = documents.selectExpr("rank", "key", *DECIDED, f"{KEY_HASH} as _hash")
+        hashed = documents.selectExpr("rank", f"{KEY_HASH} as _hash")
         selected = work.apply(hashed, select_sharing, hashed.schema, column="_hash", wanted=words)
-        return _with_changes(selected, self._read_changes(work, manifest)).select("rank", "key", "version_of")
+        alike = selected.join(keys.selectExpr(f"{KEY_HASH} as _hash"), "_hash", "left_semi").select("rank")
+        alike = work.keep(alike, "documents with the hash of a key")
+        if alike.isEmpty():
+            return documents.where("false").select("rank", "key", "version_of")
+        rows = documents.select("rank", "key", *DECIDED).join(alike, "rank", "left_semi")
+        rows = _with_changes(rows, self._read_changes(work, manifest))
+        return rows.select("rank", "key", "version_of").join(keys, "key", "left_semi")
 
     def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
@@ -570,7 +579,7 @@ class GrowingCollection:
                               sketcher=self._sketcher, design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
                               bitmap_key=self._bitmap_key)
         work.describe("sketches")
-        changed = "raise_error('a key is not there when the input is read again')"
+        changed = f"""raise_error(concat('the document ', to_json(key), ' was not there when keys were read{ADVICE}'))"""
         ranks = order.selectExpr("key", f"rank + {before.following}L as rank")
         ranked = with_scopes(sketched).join(ranks, "key", "left").withColumns({
             "rank": F.expr(f"coalesce(rank, cast({changed} as bigint))"), "added": F.lit(before.version + 1).cast("bigint")})
@@ -589,7 +598,7 @@ class GrowingCollection:
         if before.key != kind:
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
         keys = work.keep(keys.distinct(), "keys of documents that go away")
-        found = self._select_keys(work, before, filter_of(work, keys, KEY_HASH)).join(keys, "key", "left_semi")
+        found = self._find_keys(work, before, keys, filter_of(work, keys, KEY_HASH))
         gone = work.keep(found.select("rank", "key"), "documents that go away")
         missing = keys.join(gone.select("key"), "key", "left_anti").limit(1).collect()
         if missing and unknown == "refuse":
@@ -646,7 +655,7 @@ class GrowingCollection:
         self, work: Work, before: CollectionManifest, new: DataFrame, words: UInts, repeated: str
     ) -> DataFrame:
         """Find the older documents whose keys new ones have. Raises ValueError if there are any and they are refused."""
-        found = self._select_keys(work, before, words).join(new.select("key"), "key", "left_semi")
+        found = self._find_keys(work, before, new.select("key"), words)
         if repeated != "refuse":
             return found
         work.describe("check of keys against the collection")
@@ -662,7 +671,7 @@ def _undecided() -> list[str]:
 
 
 def _with_changes(rows: DataFrame, changes: DataFrame | None) -> DataFrame:
-    """Decide on rows of tables of documents by ``rank``, ``removed`` and DECIDED; without a decision they stay themselves."""
+    """Decide on rows of tables of documents by rows of changes; others lead and represent themselves."""
     names = [name for name in rows.columns if name not in DECIDED]
     undecided = "leader is null"  # tables of format 1 have decisions of their own
     own = {"version_of": "version_of", "leader": "coalesce(leader, rank)", "how": "how",
