@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import unquote, urlsplit
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import AnyPath, UInts
@@ -58,6 +59,7 @@ CHANGES = ", ".join(["rank bigint", "removed boolean", *(f"{name} {kind}" for na
 ARROW_TYPES = {name: {"bigint": "int64"}.get(kind, kind) for name, kind in DECIDED.items()}
 CHANGED = ("representative", "class", "resemblance")
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts, all of which is read for one of them
+SENT = 32 << 20  # bytes of stored keys and ranks that go to all tasks, so that no row of a new document is moved
 TASK_PAIRS = 1 << 22
 KEY_HASH = "xxhash64(key)"
 
@@ -123,6 +125,7 @@ class GrowingCollection:
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(f"{self.path}: the settings in its manifest cannot be read: {error!r:.300}") from error
         self._schema: StructType | None = None  # schema of the rows of documents, once some were read
+        self._of_first_format = False  # whether these have decisions of their own
         self._sketcher = MinHasher.from_recipe(sketches, shingling)
         self.recipe = self.rules.recipe(self._sketcher.recipe, self.filter)
 
@@ -426,6 +429,7 @@ class GrowingCollection:
             one = self._read(work, names[:1])
             lacking = [f"{name} {kind}" for name, kind in DECIDED.items() if name not in one.columns]
             self._schema = extend_schema(one, ", ".join(lacking)) if lacking else one.schema
+            self._of_first_format = not lacking  # later tables are of this format, or of a later one
         return self._read(work, names, self._schema)
 
     def _read_changes(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
@@ -467,19 +471,28 @@ class GrowingCollection:
 
     def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
-        rows = self._rows(work, manifest)
-        if rows is None:
+        documents = self._documents(work, manifest)
+        if documents is None:
             raise ValueError(f"{self.path} has no documents: add a batch first")
-        return self._conclude(rows)
+        changes, decided = self._read_changes(work, manifest), documents.where("leader is not null")
+        if changes is not None:
+            now = changes.where("not removed").select("rank", *DECIDED)
+            if self._of_first_format:
+                decided = decided.join(changes.select("rank"), "rank", "left_anti").select(*now.columns).union(now)
+            else:
+                decided = now
+            if any(commit.changes is not None for commit in manifest.commits):
+                documents = documents.join(changes.where("removed").select("rank"), "rank", "left_anti")
+        return self._conclude(documents, decided)
 
-    def _conclude(self, rows: DataFrame) -> DataFrame:
-        """Conclude the verdicts on documents by their rows."""
+    def _conclude(self, rows: DataFrame, decided: DataFrame) -> DataFrame:
+        """Conclude the verdicts on documents by their rows, and the decisions on those that do not represent themselves."""
         from pyspark.sql import functions as F
 
         rows = rows.withColumn("key", F.expr("struct(key.*, added)"))
-        followers = rows.where("leader != rank").select("rank", "leader", "how")
-        labels = rows.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
-                                                                          "resemblance as score")
+        followers = decided.where("leader != rank").select("rank", "leader", "how")
+        labels = decided.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
+                                                                             "resemblance as score")
         return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
 
     def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
@@ -581,6 +594,8 @@ class GrowingCollection:
         work.describe("sketches")
         changed = f"""raise_error(concat('the document ', to_json(key), ' was not there when keys were read{ADVICE}'))"""
         ranks = order.selectExpr("key", f"rank + {before.following}L as rank")
+        if sum(Path(unquote(urlsplit(file).path)).stat().st_size for file in order.inputFiles()) <= SENT:
+            ranks = F.broadcast(ranks)
         ranked = with_scopes(sketched).join(ranks, "key", "left").withColumns({
             "rank": F.expr(f"coalesce(rank, cast({changed} as bigint))"), "added": F.lit(before.version + 1).cast("bigint")})
         rows = ranked.select(*(name for name in SKETCHED_ROWS if name in ranked.columns))
@@ -646,7 +661,7 @@ class GrowingCollection:
         work.describe("rows that replace others")
         rows.where(f"rank >= {first}").write.parquet(_uri(self._versions.table(names["changed"])))
         now = _with_changes(both, changes)
-        differences = _differences(self._conclude(old), self._conclude(now))
+        differences = _differences(self._conclude(old, old), self._conclude(now, now))
         differences.write.parquet(_uri(self._versions.table(names["changes"])))
         fields = {**fields, "changed": (names["changed"],)}
         return self._versions.commit(before, replace(commit, changes=names["changes"]), **fields)
