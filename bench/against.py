@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +22,9 @@ from typing import Any
 
 import numpy as np
 from corpus import Corpus, add_options, data_folder, load, natural, sample
-from measure import Report, Table, Times, options, usable_cpus
+from measure import Report, Table, Times, Worker, options, say, usable_cpus, without_paths
 from peers import common
 from peers_setup import ENVIRONMENTS, LISTED, interpreter
-from processes import without_paths
 
 import ndcore as nd
 
@@ -40,49 +38,24 @@ TEXT_BYTES, PAIRS, TOLERANCE = 2_000_000, 300, 2.0
 LEAST_SECONDS = 0.03  # of one timed run; quicker ones are repeated within it
 
 
-@dataclass
-class Peer:
-    """A worker process."""
-
-    name: str
-    process: subprocess.Popen[str]
-    versions: dict[str, str] = field(default_factory=dict)
-    cases: list[dict[str, Any]] = field(default_factory=list)
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a request; RuntimeError where there is none or it is an error."""
-        assert self.process.stdin and self.process.stdout
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except OSError as error:
-            raise RuntimeError(str(error)) from None
-        answer: dict[str, Any] = json.loads(line) if line else {"error": f"{self.name} ended"}
-        if "error" in answer:
-            raise RuntimeError(answer["error"])
-        return answer
-
-
 # ---- starting
 
 
-def started(name: str, python: Path | str, log: Any) -> Peer:
+class Peer(Worker):
     """A worker that has told its versions and cases; RuntimeError where it cannot."""
-    module = MODULES.get(name, name)
-    settings = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), **QUIET}
-    cpu = [str(usable_cpus()[-1])] if hasattr(os, "sched_setaffinity") else []
-    process = subprocess.Popen([str(python), str(WORKER), module, *cpu], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=log, text=True, env=settings)
-    peer = Peer(name, process)
-    try:
-        about = peer.ask(do="about")
-    except RuntimeError:
-        process.kill()
-        process.wait()
-        raise
-    peer.versions, peer.cases = about["versions"], about["cases"]
-    return peer
+
+    def __init__(self, name: str, python: Path | str, log: Any) -> None:
+        self.name = name
+        cpu = [str(usable_cpus()[-1])] if hasattr(os, "sched_setaffinity") else []
+        super().__init__([str(python), str(WORKER), MODULES.get(name, name), *cpu], stderr=log,
+                         env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), **QUIET})
+        try:
+            about = self.ask(do="about")
+        except RuntimeError:
+            self.close()
+            raise
+        self.versions: dict[str, str] = about["versions"]
+        self.cases: list[dict[str, Any]] = about["cases"]
 
 
 @contextlib.contextmanager
@@ -96,19 +69,13 @@ def all_peers(folder: Path | None, log: Any, missing: dict[str, str]) -> Iterato
                 missing[name] = without_paths(listed[name]["error"])
                 continue
             try:
-                running.append(started(name, sys.executable if name in HERE else interpreter(folder / name), log))
+                running.append(Peer(name, sys.executable if name in HERE else interpreter(folder / name), log))
             except (RuntimeError, OSError) as error:
                 missing[name] = without_paths(str(error))
         yield running
     finally:
         for peer in running:
-            if peer.process.stdin:
-                with contextlib.suppress(OSError):
-                    peer.process.stdin.close()
-        for peer in running:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                peer.process.wait(timeout=30)
-            peer.process.kill()
+            peer.close()
 
 
 # ---- inputs
@@ -335,10 +302,6 @@ def measure_all(report: Report, peers: Sequence[Peer], arguments: argparse.Names
         add_strings(strings, measured(report, peers, repeats, "", task=["whole string"], number=[size]))
 
 
-def say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
-
-
 def main() -> int:
     parser = options(__doc__, repeats=7)
     add_options(parser)
@@ -347,8 +310,6 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.peers and not (arguments.peers / LISTED).is_file():
         parser.error(f"there is no {LISTED} in {arguments.peers}; make it with: python bench/peers_setup.py FOLDER")
-    if arguments.quick:
-        arguments.repeats = min(arguments.repeats, 2)
     report = Report("against", arguments)
     corpora = text_inputs(arguments)
     inputs: dict[str, dict[str, Any]] = {

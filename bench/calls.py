@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import trees
+from generating import syllables
 from measure import Report, interleaved, options, pinned
 
 import ndcore as nd
@@ -48,8 +49,7 @@ class Call(NamedTuple):
 def texts(words: int, count: int, seed: int, letter: str = "") -> list[str]:
     """Make different texts of so many words by Zipf's law; `letter` is added to one word of each."""
     rng = np.random.default_rng(seed)
-    syllables = np.array([a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "is")])
-    names = ["".join(rng.choice(syllables, size)) for size in rng.integers(1, 5, 8000)]
+    names = syllables(rng, 8000)
     weights = 1 / np.arange(3, len(names) + 3)
     drawn = rng.choice(len(names), (count, words), p=weights / weights.sum())
     made = [" ".join([names[k] for k in row]) for row in drawn]
@@ -289,7 +289,7 @@ def main() -> int:
     trees.add_options(parser)
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.repeats = arguments.alternations = 3
+        arguments.alternations = 3
     report = Report("calls", arguments)
     chosen = [call for call in calls().values() if arguments.only in call.name]
     check(report, chosen)

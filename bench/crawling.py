@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import sites
-from measure import Report, options
+from measure import Report, options, say
 
 SPIDER = """
 import json, sys
@@ -81,8 +81,7 @@ def main() -> int:
             table.add(name, "opaque" if opaque else "plain", len(contents), len(everything), len(asked), requests, share,
                       links["ndcore/links/held"], links["ndcore/links/dropped"], links["ndcore/links/unseen"],
                       f"{links['ndcore/links/unseen_low']}–{links['ndcore/links/unseen_high']}")
-            print(f"{what}: {len(everything):,} and {len(asked):,} requests in {alone:.0f} and {seconds:.0f} s",
-                  file=sys.stderr, flush=True)
+            say(f"{what}: {len(everything):,} and {len(asked):,} requests in {alone:.0f} and {seconds:.0f} s")
     return report.finish()
 
 

@@ -64,11 +64,15 @@ def base_text(size: int = BASE_BYTES) -> str:
     return "".join(parts)[:size] if total >= LEAST_BASE_BYTES else ""
 
 
+def syllables(rng: np.random.Generator, count: int) -> list[str]:
+    """Words of one to four syllables."""
+    known = np.array([a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "is")])
+    return ["".join(rng.choice(known, length)) for length in rng.integers(1, 5, count)]
+
+
 def zipf_words(rng: np.random.Generator, count: int = 400_000, vocabulary: int = 30_000) -> Words:
     """Words of syllables; the k-th most frequent is drawn with probability proportional to 1 / k."""
-    syllables = np.array([a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "is")])
-    lengths = rng.integers(1, 5, vocabulary)
-    names = ["".join(rng.choice(syllables, length)) + (".\n" if i % 12 == 0 else " ") for i, length in enumerate(lengths)]
+    names = [name + (".\n" if i % 12 == 0 else " ") for i, name in enumerate(syllables(rng, vocabulary))]
     weights = 1 / np.arange(1, vocabulary + 1)
     numbers = rng.choice(vocabulary, count, p=weights / weights.sum())
     return Words(numbers.astype(np.int64), np.array(names, np.object_))

@@ -1,7 +1,12 @@
-"""Search of fingerprints within 3 bits: size and speed of the index, plain and compressed, checked by brute force first.
+"""Search of fingerprints: size and speed of the index on one core, checked by brute force first.
 
-Random fingerprints, a hundredth of them followed by one that differs in 1 to 3 bits. Queries: half are fingerprints of the
-collection with 0 to 3 bits turned, half random. All on one core.
+64 bits within 3, plain and compressed. Random fingerprints, a hundredth of them followed by one that differs in 1 to 3 bits.
+Queries: half are fingerprints of the collection with 0 to 3 bits turned, half random.
+
+`--wide`: 256 bits within 31. Random fingerprints, and three kinds that are not: around 1,000 centres; each bit 1 with
+probability 0.85; half of the bits constant. Queries are fingerprints of the collection with up to 30 bits turned; half of
+those for random fingerprints are random. faiss (`pip install faiss-cpu`) is measured if it is installed: its scan, and its
+multi-index hashing with 16 substrings of 16 bits, of which one bit is turned, which finds all.
 """
 
 from __future__ import annotations
@@ -11,23 +16,44 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import Report, Table, interleaved, options, pinned
+from measure import Report, Table, interleaved, options, pinned, say
 from numpy.typing import NDArray
 
 import ndcore as nd
 from ndcore import _hamming
 
-K = 3
+K, WIDE_K = 3, 31
 SIZES = (10**6, 10**7)
 LARGE = 64 * 10**6
 DESIGNS = {(5,): 62, (4,): 24}  # splits, and most bytes of a fingerprint in 10^6 compressed
-SAMPLE = 20  # queries that are answered by looking at all
+SCANNED = 20  # queries that are answered by looking at all
+WIDE, WORDS, CENTRES, QUERIES = 256, 4, 1000, 1000
 
 Fingerprints = NDArray[np.uint64]
+
+
+def turned(values: Fingerprints, least: int, most: int, rng: np.random.Generator) -> Fingerprints:
+    """The fingerprints (n, words) with `least` to `most` bits turned (a bit drawn twice is turned back)."""
+    made, counts = values.copy(), rng.integers(least, most + 1, len(values))
+    for i in range(most):
+        bit = rng.integers(0, 64 * made.shape[1], len(made)).astype(np.uint64)
+        mask = np.where(counts > i, np.uint64(1) << bit % np.uint64(64), np.uint64(0))
+        made[np.arange(len(made)), bit // np.uint64(64)] ^= mask
+    return made
+
+
+def within(values: Fingerprints, query: Fingerprints, most: int) -> list[tuple[int, int]]:
+    """(row, distance) of the fingerprints (n, words) within so many bits of a query, by a look at all."""
+    distances = np.asarray(sum(nd.hamming_distances(values[:, w], query[w]) for w in range(values.shape[1])))
+    near = np.flatnonzero(distances <= most)
+    return list(zip(near.tolist(), distances[near].tolist(), strict=True))
+
+
+# ---- 64 bits
 
 
 class Built(NamedTuple):
@@ -37,21 +63,12 @@ class Built(NamedTuple):
     seconds: float
 
 
-def turned(values: Fingerprints, most: int, rng: np.random.Generator) -> Fingerprints:
-    """The fingerprints with 0 to `most` bits turned (a bit drawn twice is turned back)."""
-    made = values.copy()
-    for _ in range(most):
-        drawn = rng.integers(0, 65, len(made)).astype(np.uint64)
-        made ^= np.where(drawn < 64, np.uint64(1) << (drawn % np.uint64(64)), np.uint64(0))
-    return made
-
-
 def collection(n: int, seed: int) -> Fingerprints:
     """n fingerprints."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2**64, n, np.uint64)
     near = n // 100
-    values[-near:] = turned(values[:near], K, rng)
+    values[-near:] = turned(values[:near, None], 1, K, rng)[:, 0]
     return values
 
 
@@ -59,7 +76,7 @@ def asked(values: Fingerprints, count: int, seed: int) -> Fingerprints:
     """Queries."""
     rng = np.random.default_rng(seed)
     queries = rng.integers(0, 2**64, count, np.uint64)
-    queries[::2] = turned(rng.choice(values, len(queries[::2])), K, rng)
+    queries[::2] = turned(rng.choice(values, len(queries[::2]))[:, None], 0, K, rng)[:, 0]
     return queries
 
 
@@ -74,11 +91,7 @@ def built(values: Fingerprints, splits: tuple[int, ...], compress: bool) -> Buil
 
 def check(report: Report, values: Fingerprints, queries: Fingerprints, indexes: dict[str, nd.HammingIndex]) -> int:
     """Every index says what a look at all fingerprints says, and all say the same; the number of pairs."""
-    truth = {}
-    for i in range(SAMPLE):
-        distances = nd.hamming_distances(values, int(queries[i]))
-        near = np.flatnonzero(distances <= K)
-        truth[i] = sorted(zip(near.tolist(), distances[near].tolist(), strict=True))
+    truth = {i: within(values[:, None], queries[i : i + 1], K) for i in range(SCANNED)}
     several, pairs = [], []
     for name, index in indexes.items():
         for i, expected in truth.items():
@@ -107,10 +120,10 @@ def online(index: nd.HammingIndex, queries: list[int]) -> float:
     return statistics.median(seconds)
 
 
-def measured(report: Report, n: int, splits: tuple[int, ...], arguments: argparse.Namespace) -> Iterator[list[Any]]:
+def measured(report: Report, values: Fingerprints, queries: Fingerprints, splits: tuple[int, ...],
+             arguments: argparse.Namespace) -> Iterator[list[Any]]:
     """Rows of a collection and a design: plain and compressed in turns."""
-    values = collection(n, seed=1)
-    queries = asked(values, 2000 if arguments.quick else 100_000, seed=2)
+    n = len(values)
     made = {name: built(values, splits, name == "compressed") for name in ("plain", "compressed")}
     indexes = {name: each.index for name, each in made.items()}
     if n == 10**6:
@@ -141,27 +154,119 @@ def scanning(report: Report, values: Fingerprints, queries: Fingerprints, repeat
         table.add(len(values), name, len(values) / times.least / 1e9)
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=5)
-    parser.add_argument("--large", action="store_true", help=f"{LARGE} fingerprints too, 10 tables: 20 GB of memory")
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.repeats = min(arguments.repeats, 2)
+def narrow(arguments: argparse.Namespace) -> Report:
+    """Measure fingerprints of 64 bits."""
     report = Report("hamming", arguments)
     table = report.table("hamming", f"Fingerprints of 64 bits within {K} bits, one core", [
         "fingerprints", "tables", "form", "bytes each", "build s", "query µs", "1000 queries/s", "IQR %", "pairs s",
         "pairs"])
     scans = report.table("scan", "A look at all fingerprints for one query, one core", ["fingerprints", "who", "G/s"])
+    for n in (20_000,) if arguments.quick else (*SIZES, *([LARGE] if arguments.large else [])):
+        values = collection(n, seed=1)
+        queries = asked(values, 2000 if arguments.quick else 100_000, seed=2)
+        for splits in DESIGNS if n < LARGE else list(DESIGNS)[:1]:
+            say(f"{n} fingerprints, {math.comb(splits[0], K)} tables")
+            for row in measured(report, values, queries, splits, arguments):
+                table.add(*row)
+        scanning(report, values, queries, arguments.repeats, scans)
+    return report
+
+
+# ---- 256 bits
+
+
+def random_ones(n: int, rng: np.random.Generator) -> Fingerprints:
+    return rng.integers(0, 2**64, (n, WORDS), np.uint64)
+
+
+def clustered(n: int, rng: np.random.Generator) -> Fingerprints:
+    return turned(random_ones(CENTRES, rng)[rng.integers(0, CENTRES, n)], 20, 60, rng)
+
+
+def biased(n: int, rng: np.random.Generator) -> Fingerprints:
+    pieces = [np.packbits(rng.random((min(100_000, n - at), WIDE), np.float32) < 0.85, axis=1)
+              for at in range(0, n, 100_000)]
+    return np.concatenate(pieces).view(np.uint64)
+
+
+def half_constant(n: int, rng: np.random.Generator) -> Fingerprints:
+    made = random_ones(n, rng)
+    made[:, WORDS // 2:] = 0
+    return made
+
+
+KINDS = {"random": random_ones, "around centres": clustered, "biased bits": biased, "half constant": half_constant}
+
+
+def faiss_ways(values: Fingerprints, queries: Fingerprints, kind: str) -> dict[str, tuple[Callable[[], int], int, float]]:
+    """The ways of faiss: a search that returns its number of matches, of how many queries, and seconds to build it."""
+    try:
+        import faiss  # type: ignore[import-not-found]
+    except ImportError:
+        return {}
+    faiss.omp_set_num_threads(1)
+    made = {f"faiss {faiss.__version__}, scan": faiss.IndexBinaryFlat(WIDE)}
+    if kind == "random":  # of others it compares nearly all, one by one
+        made[f"faiss {faiss.__version__}, MultiHash 16×16, 1 flip"] = faiss.IndexBinaryMultiHash(WIDE, 16, 16)
+    ways = {}
+    for name, index in made.items():
+        start = time.perf_counter()
+        index.add(values.view(np.uint8).reshape(len(values), -1))
+        index.nflip = 1
+        count = SCANNED if "scan" in name else QUERIES // 5
+        some = queries[:count].copy().view(np.uint8).reshape(count, -1)
+        ways[name] = (lambda index=index, some=some: int(index.range_search(some, WIDE_K + 1)[0][-1]), count,
+                      time.perf_counter() - start)
+    return ways
+
+
+def measure_wide(report: Report, table: Table, n: int, kind: str, repeats: int) -> None:
+    """Add the rows of one collection."""
+    rng = np.random.default_rng(1)
+    values = KINDS[kind](n, rng)
+    queries = turned(values[rng.integers(0, n, QUERIES)], 0, WIDE_K - 1, rng)
+    if kind == "random":
+        queries[::2] = random_ones(len(queries[::2]), rng)
+    start = time.perf_counter()
+    index = nd.HammingIndex(values, max_distance=WIDE_K, threads=1)
+    seconds = time.perf_counter() - start
+    ways: dict[str, tuple[Callable[[], int], int, float]] = {
+        "ndcore": (lambda: len(index.query_many(queries, threads=1).query), QUERIES, seconds),
+        **faiss_ways(values, queries, kind)}
+    found = index.query_many(queries, threads=1)
+    for i in range(SCANNED):
+        rows = [row for row, _ in within(values, queries[i], WIDE_K)]
+        report.require(sorted(found.id[found.query == i].tolist()) == rows, f"{n} {kind}: query {i} finds others")
+    for name, (way, count, _) in ways.items():
+        there = int(np.count_nonzero(found.query < count))
+        report.require(way() == there, f"{n} {kind}: {name} does not find {there} matches")
+    times = interleaved({name: way for name, (way, _, _) in ways.items()}, repeats, 0)
+    substrings: Any = getattr(index.tables, "substrings", 0)
+    for name, (_, count, built_in) in ways.items():
+        ours = name == "ndcore"
+        table.add(n, kind, name, substrings if ours else "–", index.nbytes / n if ours else "–", built_in,
+                  1e6 * times[name].median / count, 100 * times[name].spread)
+
+
+def wide(arguments: argparse.Namespace) -> Report:
+    """Measure fingerprints of 256 bits."""
+    report = Report("wide", arguments)
+    table = report.table("wide", f"Fingerprints of {WIDE} bits within {WIDE_K}, one core", [
+        "fingerprints", "kind", "who", "substrings", "bytes each", "build s", "query µs", "IQR %"])
+    for n in (20_000,) if arguments.quick else SIZES:
+        for kind in KINDS:
+            say(f"{n} fingerprints, {kind}")
+            measure_wide(report, table, n, kind, min(3, arguments.repeats))
+    return report
+
+
+def main() -> int:
+    parser = options(__doc__, repeats=5)
+    parser.add_argument("--large", action="store_true", help=f"{LARGE} fingerprints too, 10 tables: 20 GB of memory")
+    parser.add_argument("--wide", action="store_true", help="fingerprints of 256 bits")
+    arguments = parser.parse_args()
     with pinned():
-        for n in (20_000,) if arguments.quick else (*SIZES, *([LARGE] if arguments.large else [])):
-            for splits in DESIGNS if n < LARGE else list(DESIGNS)[:1]:
-                print(f"{n} fingerprints, {math.comb(splits[0], K)} tables", file=sys.stderr, flush=True)
-                for row in measured(report, n, splits, arguments):
-                    table.add(*row)
-            values = collection(n, seed=1)
-            queries = asked(values, 2000 if arguments.quick else 100_000, seed=2)
-            scanning(report, values, queries, arguments.repeats, scans)
-    return report.finish()
+        return (wide if arguments.wide else narrow)(arguments).finish()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The main job on a large corpus (32,000 documents, 280 MB): near_duplicates on a list, and `ndcore dedup` on the same texts
 as JSONL, JSONL.gz, JSONL.zst, Parquet, pages of HTML in a gzipped WARC, and a tree of files, half of them HTML (MB/s are of
-the texts); and near_duplicates on short documents, all different, or with the same bytes as others.
+the texts).
 
 Every run is a process of its own, so that its peak memory is its own; runs of all kinds take turns. All runs must give
 the same labels, and the resemblances of a sample of dropped documents are recomputed from the texts.
@@ -16,14 +16,12 @@ import html
 import io
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -32,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
-from measure import Report, Times, interleaved, memory_now, options, peak_memory, usable_cpus
+from measure import Report, Times, memory_now, options, peak_memory, say, usable_cpus
 
 THRESHOLD = 0.8
 FORMS = {"cli": "corpus.jsonl", "gz": "corpus.jsonl.gz", "zst": "corpus.jsonl.zst", "parquet": "corpus.parquet",
@@ -244,7 +242,7 @@ def measure(report: Report, folder: Path, arguments: argparse.Namespace) -> None
     runs: dict[Setting, list[dict[str, Any]]] = {setting: [] for setting in settings(arguments)}
     for _ in range(arguments.repeats):
         for setting, done in runs.items():
-            print(setting, file=sys.stderr, flush=True)
+            say(setting)
             found = spawn(setting, folder)
             report.require("error" not in found, f"{setting}: {found.get('error')}")
             if "error" not in found:
@@ -279,46 +277,11 @@ def tabulate(report: Report, runs: dict[Setting, list[dict[str, Any]]]) -> None:
             stages.add(program, setting.variant or "best", setting.threads, stage, seconds)
 
 
-# ---- repeats
-
-
-def repeated(kind: str, n: int, seed: int) -> list[str]:
-    """n texts of 600 bytes, each an object of its own; and how many are different is in REPEATED."""
-    rng = random.Random(seed)
-    words = [f"word{i}" for i in range(5000)]
-    different = [" ".join(rng.choices(words, k=68)) for _ in range(REPEATED[kind](n))]
-    places = [i % len(different) for i in range(n)]
-    rng.shuffle(places)
-    return [different[i][:1] + different[i][1:] for i in places]
-
-
-REPEATED: dict[str, Callable[[int], int]] = {
-    "all different": lambda n: n, "each ten times": lambda n: n // 10, "all equal": lambda n: 1}
-
-
-def measure_repeats(report: Report, arguments: argparse.Namespace) -> None:
-    """near_duplicates of as many documents, different or equal, in turns."""
-    import ndcore as nd
-
-    n = arguments.repeated
-    kept = report.table("job-repeats", f"near_duplicates of {n} documents of 600 bytes, best variants", [
-        "documents", "seconds", "least", "IQR %", "microseconds/document", "kept"])
-    given = {kind: repeated(kind, n, arguments.seed) for kind in REPEATED}
-    for kind, texts in given.items():
-        labels = nd.near_duplicates(texts, threshold=THRESHOLD).labels
-        first: dict[str, int] = {}
-        report.require(labels.tolist() == [first.setdefault(text, i) for i, text in enumerate(texts)], f"{kind}: labels")
-    runs = {kind: partial(nd.near_duplicates, texts, threshold=THRESHOLD) for kind, texts in given.items()}
-    for kind, taken in interleaved(runs, arguments.repeats, 0).items():
-        kept.add(kind, taken.median, taken.least, 100 * taken.spread, 1e6 * taken.median / n, REPEATED[kind](n))
-
-
 def main() -> int:
     parser = options(__doc__, repeats=3)
     add_options(parser)
     parser.add_argument("--documents", type=int, default=LARGE_DOCUMENTS)
     parser.add_argument("--bytes", type=int, default=LARGE_BYTES)
-    parser.add_argument("--repeated", type=int, default=200_000, help="short documents, different or equal")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--how", nargs="+", choices=("list", *FORMS), default=["list", *FORMS], help="which programs")
     parser.add_argument("--work", metavar="FOLDER", help="where the input is written (default: the temporary folder)")
@@ -328,12 +291,11 @@ def main() -> int:
     if arguments.child:
         return child(arguments)
     if arguments.quick:
-        arguments.documents, arguments.bytes, arguments.repeats, arguments.repeated = 1_500, 12_000_000, 1, 5_000
+        arguments.documents, arguments.bytes, arguments.repeats = 1_500, 12_000_000, 1
     report = Report("job", arguments)
     with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
         make_corpus(arguments, report, Path(folder))
         measure(report, Path(folder), arguments)
-    measure_repeats(report, arguments)
     return report.finish()
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import native
 import numpy as np
 from generating import base_words, generated
-from measure import Report, interleaved, loops, options, pinned
+from measure import Report, interleaved, loops, options, pinned, say
 from native import CHAR, GRAPHEME, UNITS, WORD, address, opaque
 from numpy.typing import NDArray
 
@@ -72,6 +72,8 @@ class Bench:
         self.text = "".join(generated(seed, 20, 1_500_000, base_words(self.rng)))
         self.rabin = self.at(opaque())
         library.nd_rabin_init(self.rabin, P & LOW, 64)
+        self.key, _, _ = native.coefficients(library, 1, 1)
+        self.mix = ctypes.cast(library.nd_minhash_mix, ctypes.c_void_p).value
 
     def of(self, structure: ctypes.Structure) -> int:
         """Address of a structure, which lives as long as this object."""
@@ -246,12 +248,11 @@ class Bench:
 
     def bottom(self, n: int, size: int = 200) -> Kernel:
         """MIN_s of n fingerprints."""
-        key, _, _ = native.coefficients(self.c, 1, 1)
         members = np.empty(size, np.uint64)
         early_size = max(EARLY, 2 * size)
         early = np.empty(3 * early_size, np.uint64)
         fingerprints = self.words64(n)
-        state = native.Bottom(size=size, early_size=early_size, key=key, members=self.at(members), early=self.at(early))
+        state = native.Bottom(size=size, early_size=early_size, key=self.key, members=self.at(members), early=self.at(early))
 
         run = self.streamed("bottom", state, fingerprints, lambda: members[: state.count])
 
@@ -260,10 +261,8 @@ class Bench:
 
     def mod(self, n: int, modulus: int) -> Kernel:
         """MOD_m of n fingerprints; modulus 0: the adaptive sample."""
-        key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, members, scratch = self.words64(n), np.empty(n, np.uint64), np.empty(n, np.uint64)
-        mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p).value
-        state = native.Mod(mix=mix, key=key, size=2**64 - 1, adaptive=int(modulus == 0), members=self.at(members),
+        state = native.Mod(mix=self.mix, key=self.key, size=2**64 - 1, adaptive=int(modulus == 0), members=self.at(members),
                            scratch=self.at(scratch))
         self.c.nd_mod_init(self.of(state), modulus or 1)
         run = self.streamed("mod", state, fingerprints, lambda: members[: state.count])
@@ -276,12 +275,10 @@ class Bench:
 
     def winnow(self, n: int, window: int) -> Kernel:
         """Winnow n fingerprints."""
-        key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, values, positions = self.words64(n), np.empty(n, np.uint64), np.empty(n, np.int64)
         scratch = np.empty(self.c.nd_winnow_scratch_size(window), np.uint64)
-        mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p).value
-        state = native.Winnow(mix=mix, key=key, window=window, robust=1, scratch=self.at(scratch), values=self.at(values),
-                              positions=self.at(positions))
+        state = native.Winnow(mix=self.mix, key=self.key, window=window, robust=1, scratch=self.at(scratch),
+                              values=self.at(values), positions=self.at(positions))
         run = self.streamed("winnow", state, fingerprints, lambda: values[: state.count])
 
         def expected() -> list[int]:
@@ -328,10 +325,9 @@ class Bench:
 
     def fast(self, n: int, count: int) -> Kernel:
         """Fast similarity sketch of n fingerprints."""
-        key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, out = self.words64(n), np.empty(count, np.uint32)
         slots, kept, table = np.empty(count, np.uint64), np.empty(3 * n, np.uint64), np.empty(PLACES, np.uint16)
-        state = native.Fast(t=count, key=key, slots=self.at(slots), kept=self.at(kept), room=n, table=self.at(table),
+        state = native.Fast(t=count, key=self.key, slots=self.at(slots), kept=self.at(kept), room=n, table=self.at(table),
                             coordinates=self.at(out))
         run = self.streamed("fastsketch", state, fingerprints, lambda: out)
 
@@ -342,19 +338,17 @@ class Bench:
 
     def simhash(self, n: int, weights: str, bits: int = 64) -> Kernel:
         """Simhash of n fingerprints, mixing included: equal weights, weights along them, or looked up in a table of n."""
-        key, _, _ = native.coefficients(self.c, 1, 1)
         fingerprints, units = self.words64(n), self.rng.integers(0, 20 << 16, n, np.int32)
-        mix = ctypes.cast(self.c.nd_minhash_mix, ctypes.c_void_p)
         to, at, with_them = 0, self.at(fingerprints), self.at(units)
         words = np.zeros(bits // 64, np.uint64)
         value = self.at(words)
         if weights == "equal":
-            to = self.of(native.Simhash(mix=mix, key=key, words=len(words)))
+            to = self.of(native.Simhash(mix=self.mix, key=self.key, words=len(words)))
         else:
             mixed, room = np.array(reference_sketches.permute(fingerprints.tolist()), np.uint64), native.table_room(n)
             table = native.Weights(slots=self.at(np.zeros(2 * room, np.uint64)), room=room, key=native.TABLE_KEY, missing=0)
             self.c.nd_weights_fill(self.of(table), self.at(mixed), with_them, n)
-            to = self.of(native.SimhashWeighted(mix=mix, key=key, table=self.of(table), words=len(words)))
+            to = self.of(native.SimhashWeighted(mix=self.mix, key=self.key, table=self.of(table), words=len(words)))
 
         def run() -> list[int]:
             if weights == "equal":
@@ -480,8 +474,6 @@ def measured(report: Report, bench: Bench, kernel: Kernel, arguments: Any) -> It
 
 def main() -> int:
     arguments = options(__doc__, repeats=20).parse_args()
-    if arguments.quick:
-        arguments.repeats = min(arguments.repeats, 3)
     library, command = native.compiled()
     report = Report("kernels", arguments)
     report.details["compiled"] = command
@@ -490,7 +482,7 @@ def main() -> int:
     bench = Bench(library, seed=1)
     with pinned():
         for kernel in kernels(bench, arguments.quick):
-            print(f"{kernel.name}, {kernel.items} items", file=sys.stderr, flush=True)
+            say(f"{kernel.name}, {kernel.items} items")
             for row in measured(report, bench, kernel, arguments):
                 table.add(*row)
     return report.finish()

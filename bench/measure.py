@@ -20,6 +20,7 @@ import sysconfig
 import textwrap
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -117,35 +118,64 @@ def memory_now() -> int:
     return _status("VmRSS") or _peak_of_usage()
 
 
-def own_memory() -> int:
-    """Bytes of this process that are in memory now, mapped files not counted; 0 where the system does not say."""
-    return _status("RssAnon") or 0
+def own_memory(process: int | str = "self") -> int:
+    """Bytes of a process that are in memory now, mapped files not counted; 0 where the system does not say."""
+    return _status("RssAnon", process) or 0
+
+
+def memory_of_trees(roots: Mapping[str, int]) -> dict[str, int]:
+    """Bytes of trees of processes, by the names of their roots; a page that processes share is divided among them."""
+    children = defaultdict(list)
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            children[int(path.read_text().rpartition(")")[2].split()[1])].append(int(path.parent.name))
+
+    def tree(root: int) -> int:
+        return _share(root) + sum(map(tree, children[root]))
+
+    return {name: tree(root) for name, root in list(roots.items())}
 
 
 class Watched:
-    """The most memory of our own, mapped files not counted, looked at fifty times a second."""
+    """The most that amounts of memory were at a time, looked at every so many seconds while a block runs."""
+
+    def __init__(self, amounts: Callable[[], Mapping[str, int]], every: float = 0.02) -> None:
+        self.amounts, self.every = amounts, every
+        self.peak: Counter[str] = Counter()
 
     def __enter__(self) -> Watched:
-        self.peak, self._done = own_memory(), threading.Event()
+        self._look()
+        self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         return self
 
     def _watch(self) -> None:
-        while not self._done.wait(0.02):
-            self.peak = max(self.peak, own_memory())
+        while not self._done.wait(self.every):
+            self._look()
+
+    def _look(self) -> None:
+        for name, amount in self.amounts().items():
+            self.peak[name] = max(self.peak[name], amount)
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
 
 
-def _status(field_name: str) -> int | None:
+def _status(field_name: str, process: int | str = "self") -> int | None:
     with contextlib.suppress(OSError):
-        found = re.search(rf"{field_name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
-        if found:
-            return int(found[1]) * 1024
+        stated = re.search(rf"{field_name}:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text())
+        if stated:
+            return int(stated[1]) * 1024
     return None
+
+
+def _share(process: int) -> int:
+    with contextlib.suppress(OSError):
+        stated = re.search(r"^Pss:\s*(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.MULTILINE)
+        return 1024 * int(stated[1]) if stated else 0
+    return 0
 
 
 def _peak_of_usage() -> int:
@@ -153,6 +183,45 @@ def _peak_of_usage() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+# ---- processes that answer
+
+
+class Ended(RuntimeError):
+    """A process that was to answer is no longer there."""
+
+
+class Worker:
+    """A process that answers requests, each a line of JSON, as `peers/worker.py` does."""
+
+    def __init__(self, command: Sequence[str], **given: Any) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **given)
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answer to a request; RuntimeError where it is an error, Ended where there is none."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            print(json.dumps(request), file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except OSError as error:
+            raise Ended(str(error)) from None
+        if not line:
+            raise Ended("the process ended")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """End it."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=30)
+        self.process.kill()
+        self.process.wait()
 
 
 # ---- time
@@ -253,6 +322,16 @@ def printed(table: Table) -> str:
     return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:], *textwrap.wrap(table.note, 125)])
 
 
+def say(what: object) -> None:
+    """Tell on standard error how far a run is."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def without_paths(text: str) -> str:
+    """A message without the places of this machine."""
+    return re.sub(r"(?<![\w.])/[^\s'\"]+", "…", text)
+
+
 class Report:
     """What one run of a benchmark found."""
 
@@ -271,7 +350,7 @@ class Report:
         """A condition without which the figures mean nothing; the run ends with exit code 1 where it fails."""
         if not holds:
             self.failures.append(message)
-            print(f"FAILED: {message}", file=sys.stderr, flush=True)
+            say(f"FAILED: {message}")
 
     def table(self, name: str, title: str, columns: list[str], note: str = "") -> Table:
         """A new table of this report."""
@@ -297,9 +376,19 @@ class Report:
         return 1 if self.failures else 0
 
 
+class Options(argparse.ArgumentParser):
+    """Options of which --quick means two repeats at most."""
+
+    def parse_args(self, *given: Any) -> argparse.Namespace:  # type: ignore[override]
+        """Read the options."""
+        parsed = super().parse_args(*given)
+        parsed.repeats = min(parsed.repeats, 2) if parsed.quick else parsed.repeats
+        return parsed
+
+
 def options(description: str | None, repeats: int) -> argparse.ArgumentParser:
     """The arguments that all benchmarks share."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Options(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=repeats, help=f"timed runs of every case (default {repeats})")
     parser.add_argument("--warm-up", type=int, default=1, help="runs before them (default 1)")
     parser.add_argument("--quick", action="store_true", help="small inputs, few repeats: only to see that it works")

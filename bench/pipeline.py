@@ -180,8 +180,6 @@ def main() -> int:
     parser = options(__doc__, repeats=9)
     add_options(parser)
     arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.repeats = min(arguments.repeats, 2)
     report = Report("pipeline", arguments)
     corpora, spoken, short = inputs(arguments), languages(arguments), short_documents(arguments)
     report.inputs = [corpus.facts() for corpus in [*corpora, short, *spoken]]

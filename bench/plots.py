@@ -1,4 +1,4 @@
-"""The plots of docs/benchmarks.md and docs/thresholds.md, as SVG. Needs matplotlib (extra `bench`)."""
+"""The plots of docs/benchmarks.md and docs/which-sketch.md, as SVG. Needs matplotlib (extra `bench`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,6 @@ OURS, REFERENCE, OTHERS = "#1f5fa8", "#9db8d6", "#b0b0b0"
 MOST_BYTES = 200_000
 COLOURS = ("#1f5fa8", "#d06a1f", "#2a8f5b", "#b04a8f", "#7a6a2a", "#4aa3c7", "#8a8a8a", "#c23b3b", "#000000")
 DASHES = ("-", "--", "-.", ":")
-BOLD = ("median of all", "5 words")
-
-
-def column(table: Table, name: str) -> int:
-    """Which column has this name."""
-    return int(table["columns"].index(name))
 
 
 def picked(table: Table, **wanted: str) -> Iterator[dict[str, Any]]:
@@ -96,14 +90,15 @@ def scripts(tables: dict[str, Table], figure: Any) -> None:
 def stages(tables: dict[str, Table], figure: Any) -> None:
     """Where the time of `ndcore dedup` goes."""
     table = tables["job-stages"]
-    settings = list(dict.fromkeys((row["variants"], row["threads"]) for row in picked(table, program="ndcore dedup")))
-    names = list(dict.fromkeys(row["stage"] for row in picked(table, program="ndcore dedup")))
+    program = next(row["program"] for row in picked(table) if row["program"].startswith("ndcore dedup"))
+    settings = list(dict.fromkeys((row["variants"], row["threads"]) for row in picked(table, program=program)))
+    names = list(dict.fromkeys(row["stage"] for row in picked(table, program=program)))
     plot = figure.subplots()
     figure.set_size_inches(9, 2.6)
     labels = [f"{variants}, {threads} thread{'s' if threads > 1 else ''}" for variants, threads in settings][::-1]
     left = [0.0] * len(settings)
     for name in names:
-        rows = picked(table, program="ndcore dedup", stage=name)
+        rows = picked(table, program=program, stage=name)
         seconds = {(row["variants"], row["threads"]): row["seconds"] for row in rows}
         values = [seconds.get(setting, 0.0) for setting in settings][::-1]
         plot.barh(labels, values, left=left, label=name)
@@ -112,101 +107,12 @@ def stages(tables: dict[str, Table], figure: Any) -> None:
     plot.legend(fontsize=7, frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.28))
 
 
-def nearness(tables: dict[str, Table], figure: Any) -> None:
-    """Precision and recall of simhash by distance, as Figure 1 of Manku et al. 2007."""
-    table = tables["nearness-curves"]
-    corpora = list(dict.fromkeys(row[0] for row in table["rows"]))
-    plots = figure.subplots(1, len(corpora), sharey=True, squeeze=False)[0]
-    figure.set_size_inches(3 * len(corpora), 3.2)
-    for plot, corpus in zip(plots, corpora, strict=True):
-        for features, shade in (("words", OTHERS), ("5 words", OURS)):
-            for quantity, line in (("precision", "-"), ("recall", "--")):
-                [row] = picked(table, corpus=corpus, features=features, **{"of pairs within k": quantity})
-                ks = [name for name in table["columns"] if name.isdigit()]
-                plot.plot([int(k) for k in ks], [row[k] for k in ks], line, color=shade, label=f"{quantity}, {features}")
-        frame(plot, corpus, "bits that may differ, k")
-        plot.set_ylim(0, 1.03)
-    plots[0].legend(fontsize=7, frameon=False)
-
-
-def growth(tables: dict[str, Table], figure: Any) -> None:
-    """Seconds of the phases of clustering by the number of documents, beside what is linear."""
-    rows = list(picked(tables["altavista"]))
-    documents = [row["documents"] for row in rows]
-    plot = figure.subplots()
-    figure.set_size_inches(9, 4.4)
-    for name, shade, line in (
-        ("ndcore", OURS, "-"), ("sketching and digests", "#d06a1f", "-"), ("entries to clusters", "#2a8f5b", "-"),
-        ("sorting entries", "#2a8f5b", "--"), ("counting pairs", "#2a8f5b", ":"), ("clusters", "#2a8f5b", "-."),
-    ):
-        values = [row[name] for row in rows]
-        plot.plot(documents, values, line, marker="o", markersize=4, color=shade, label=name)
-        if line == "-":
-            linear = [values[-1] * n / documents[-1] for n in documents]
-            plot.plot(documents, linear, "-", color=REFERENCE, linewidth=1, zorder=0)
-    plot.set_xscale("log")
-    plot.set_yscale("log")
-    frame(plot, "The collection of 1996 by size; pale: linear", "documents")
-    plot.set_ylabel("seconds, two threads", fontsize=9)
-    plot.legend(fontsize=8, frameon=False)
-
-
-# ---- docs/thresholds.md
-
-
 def plain(plot: Any, title: str, horizontal: str, vertical: str) -> None:
     """Give a plot its title and axes from 0 to 1."""
     frame(plot, title, horizontal)
     plot.set_ylabel(vertical, fontsize=9)
     plot.set_ylim(0, 1.03)
     plot.grid(color="#e4e4e4", linewidth=0.6)
-
-
-def rows_of(table: Table) -> dict[str, dict[str, list[float]]]:
-    """Return what is drawn: name -> quantity -> a value for each threshold, nan where there is none."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for name, quantity, *values in table["rows"]:
-        found.setdefault(name, {})[quantity] = [float("nan") if value is None else value for value in values]
-    return found
-
-
-def curves(name: str) -> Callable[[dict[str, Table], Any], None]:
-    """Return the drawing of a table: precision by threshold, recall by threshold, and one by the other."""
-    def drawing(tables: dict[str, Table], figure: Any) -> None:
-        table = tables[name]
-        thresholds = [float(column) for column in table["columns"][2:]]
-        plots = figure.subplots(1, 3)
-        figure.set_size_inches(12, 4.3)
-        for i, (label, found) in enumerate(rows_of(table).items()):
-            style = {"color": "#000000" if label in BOLD else COLOURS[i % len(COLOURS)], "label": label,
-                     "linewidth": 2.4 if label in BOLD else 1.3, "linestyle": "-" if label in BOLD else DASHES[i % 4]}
-            plots[0].plot(thresholds, found["precision"], **style)
-            plots[1].plot(thresholds, found["recall"], **style)
-            plots[2].plot(found["recall"], found["precision"], **style)
-        plain(plots[0], "How many of the pairs found are right", "threshold", "precision")
-        plain(plots[1], "How many of the right pairs are found", "threshold", "recall")
-        plain(plots[2], "One by the other", "recall", "precision")
-        figure.legend(*plots[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside lower center", ncols=5)
-
-    return drawing
-
-
-def grades(tables: dict[str, Table], figure: Any) -> None:
-    """Draw the share of the answers found by resemblance and by containment, by how they were written."""
-    table = tables["verdict-grades"]
-    thresholds = [float(column) for column in table["columns"][4:]]
-    plots = figure.subplots(1, 2, sharey=True)
-    figure.set_size_inches(9, 3.6)
-    measures = list(dict.fromkeys(row[1] for row in table["rows"]))
-    for plot, measure in zip(plots, measures, strict=True):
-        rows = [row for row in table["rows"] if row[0] == "5 words" and row[1] == measure]
-        for i, row in enumerate(rows):
-            plot.plot(thresholds, [value / 100 for value in row[4:]], DASHES[i % 4], color=COLOURS[i], label=row[2])
-        plain(plot, measure, "threshold", "share found")
-    plots[0].legend(fontsize=8, frameon=False)
-
-
-# ---- docs/which-sketch.md
 
 
 def methods(tables: dict[str, Table], figure: Any) -> None:
@@ -232,19 +138,15 @@ def methods(tables: dict[str, Table], figure: Any) -> None:
     figure.legend(*plots[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside lower center", ncols=4)
 
 
-# table that a plot stands under -> (file, description, drawing)
-PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None]]] = {
+# table that a plot stands under -> (file, description, drawing); None where no program measures that any more
+PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None] | None]] = {
     "against": ("benchmarks-peers.svg", "Text to sketches, by library", peers),
     "against-kernels": ("benchmarks-kernels.svg", "Sketches of ready hashes, by library", kernels),
     "pipeline": ("benchmarks-inputs.svg", "Text to sketches, by input", scripts),
-    "altavista": ("benchmarks-growth.svg", "Clustering by number of documents", growth),
-    "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", nearness),
+    "altavista": ("benchmarks-growth.svg", "Clustering by number of documents", None),
+    "nearness-curves": ("benchmarks-nearness.svg", "Simhash: precision and recall by distance", None),
     "job-stages": ("benchmarks-stages.svg", "ndcore dedup, by stage", stages),
     "verdicts": ("sketches-bytes.svg", "What sketches find, by their bytes", methods),
-    "verdict-corpora": ("thresholds-corpora.svg", "Precision and recall by threshold, by corpus", curves("verdict-corpora")),
-    "verdict-widths": ("thresholds-widths.svg", "Precision and recall by threshold and width", curves("verdict-widths")),
-    "verdict-units": ("thresholds-units.svg", "Precision and recall by threshold and unit", curves("verdict-units")),
-    "verdict-grades": ("thresholds-grades.svg", "Copied answers found by resemblance and by containment", grades),
 }
 
 
@@ -259,7 +161,7 @@ def draw(tables: dict[str, Table], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, (file, _, drawing) in PLOTS.items():
-        if name not in tables:
+        if name not in tables or drawing is None:
             continue
         figure = pyplot.figure(layout="constrained")
         drawing(tables, figure)

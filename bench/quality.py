@@ -2,11 +2,11 @@
 
 Required, else the exit code is 1:
 - no document is dropped whose exact resemblance to its representative is below the threshold, and every resemblance
-  and class that the result states is true: recomputed from plain Python tokens, without fingerprints (judging.py);
+  and class that the result states is true: recomputed from plain Python tokens, without fingerprints (exact.py);
 - fewer than 0.5 % of the pairs of the exact join survive as two kept documents, and none that the filter proposes;
 - every pair of the result is in the exact join, with the same resemblance;
 - with filter="complete", the pairs of the result are all pairs of the exact join between documents of different words;
-- the exact join itself (joining.py) equals brute force on a sample of each corpus.
+- the exact join itself (exact.py) equals brute force on a sample of each corpus.
 
 Reported besides: what the filter proposed and missed.
 """
@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from corpus import QUALITY, Corpus, add_options, data_folder, load, names, natural
-from joining import Join, Sets, brute_force, exact_join, shingle_sets
-from judging import Dropped, TokenSets, judge_dropped
-from measure import Report, Table, options
+from exact import Dropped, Join, Sets, TokenSets, brute_force, exact_join, judge_dropped, shingle_sets
+from measure import Report, Table, options, say
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -209,7 +208,7 @@ def main() -> int:
     for make in corpora(arguments):
         corpus = make()
         report.inputs.append(corpus.facts())
-        print(f"{corpus.name}: {len(corpus)} documents", file=sys.stderr, flush=True)
+        say(f"{corpus.name}: {len(corpus)} documents")
         case = Case(corpus, shingle_sets(corpus.texts), TokenSets(corpus.texts))
         judge_corpus(report, case, table, arguments)
     return report.finish()

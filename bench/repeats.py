@@ -111,12 +111,12 @@ def main() -> int:
             lengthen(corpus.path, megabytes, rng)
             for _ in range(arguments.repeats):
                 before = own_memory()
-                with Watched() as watched:
+                with Watched(lambda: {"own": own_memory()}) as memory:
                     wall, cpu = time.perf_counter(), time.process_time()
                     found = nd.repeats(corpus, size, memory_limit=arguments.memory)
                     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
                 table.add(megabytes, found.total, found.tokens, len(found), wall, cpu, cpu / found.total * 1e9,
-                          (watched.peak - before) / 1e6)
+                          (memory.peak["own"] - before) / 1e6)
             with corpus.path.open("rb") as file:
                 texts = list(islice(file, CHECKED))
                 check(report, texts, nd.repeats(texts, size))

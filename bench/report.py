@@ -1,10 +1,9 @@
-"""The newest results as docs/benchmarks.md and docs/thresholds.md with their plots, and as tables between markers in
-README.md and docs/*.md.
+"""The newest results as docs/benchmarks.md with its plots, and as tables between markers in README.md and docs/*.md.
 
 A table NAME replaces what stands between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``; besides the tables of the
 results there are the short ones of `derived`. Results of runs whose checks failed, and of --quick runs, are left out.
-With --check nothing is written, and the exit code says whether anything would be. What is written by hand on the pages is
-remarks.md and thresholds.md.
+With --check nothing is written, and the exit code says whether anything would be. What is written by hand on the page is
+remarks.md.
 """
 
 from __future__ import annotations
@@ -17,13 +16,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import thresholds
 from measure import RESULTS, shown
 from plots import PLOTS, draw
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-THRESHOLDS = "thresholds.md"  # beside it
 REMARKS = Path(__file__).parent / "remarks.md"
 TITLES = {  # of the results, in their order on the page; behind each its own of --cluster
     "against": "ndcore and other libraries", "pipeline": "Text to sketches", "job": "From files to clusters",
@@ -43,8 +40,8 @@ TITLES = {  # of the results, in their order on the page; behind each its own of
     "spark_quality": "Three ways on Spark", "spark_growing": "Crawl after crawl on one machine",
     "spark_skew": "Runs of ten billion documents", "verdicts": "Which sketch finds which pairs",
     "kernels": "Kernels", "calls": "What a call costs",
-    "verdicts_labels": "What a threshold finds", "verdicts_options": "What the options of the verdict change",
 }
+ELSEWHERE = ("verdicts_labels", "verdicts_options")  # results that stand in docs/thresholds.md
 CLUSTER = "_cluster"  # the end of the name of a result on two workers
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")
@@ -87,7 +84,8 @@ def newest(folder: Path, quick: bool = False) -> list[dict[str, Any]]:
             continue
         found[result["name"]] = result
     order = {name: i for i, name in enumerate(TITLES)}
-    return sorted(found.values(), key=lambda result: (order[result["name"].removesuffix(CLUSTER)], result["name"]))
+    shown_here = [result for name, result in found.items() if name not in ELSEWHERE]
+    return sorted(shown_here, key=lambda result: (order[result["name"].removesuffix(CLUSTER)], result["name"]))
 
 
 def title_of(name: str) -> str:
@@ -137,8 +135,6 @@ def page(results: list[dict[str, Any]]) -> str:
         if table["rows"]:
             parts += [f"## {table['title']}\n\n{markdown(table)}\n"]
     for result in results:
-        if result["name"] in ("verdicts_labels", "verdicts_options"):  # on a page of their own
-            continue
         parts += [f"## {title_of(result['name'])}\n", origin(result) + "\n"]
         if peers_of(result):
             parts += [peers_of(result) + "\n"]
@@ -203,8 +199,6 @@ def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], di
         if source in sources:
             table, result = sources[source]
             found[name] = {"title": title, "columns": columns, "rows": picked(table, columns, wanted)}, result
-    if "verdict-corpora" in sources:
-        found["short-thresholds"] = short_thresholds(*sources["verdict-corpora"])
     if "pipeline" in sources:
         table, result = sources["pipeline"]
         rows = [[row[0], row[1], row[3]] for row in table["rows"] if row[2] == "best"]
@@ -217,16 +211,6 @@ def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], di
     return found
 
 
-def short_thresholds(table: dict[str, Any], result: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the table of the README: what is right and what is found, in the median of the corpora."""
-    precision, recall = ({name: f"{100 * value:.0f} %" for name, value in zip(table["columns"], row, strict=True)
-                          if isinstance(value, float)} for row in table["rows"][-2:])
-    rows = [[name, precision[name], recall[name]] for name in ("0.5", "0.7", "0.8")]
-    corpora = len(table["rows"]) // 2 - 1
-    return {"title": f"Median of {corpora} labelled corpora, shingles of 5 words", "timed": False,
-            "columns": ["threshold", "precision", "recall"], "rows": rows}, result
-
-
 def filled(text: str, results: list[dict[str, Any]]) -> str:
     """The text with the tables of the results between its markers; a marker without a table stays as it is."""
     tables = {table["name"]: (table, result) for result in results for table in result["tables"]} | derived(results)
@@ -235,9 +219,7 @@ def filled(text: str, results: list[dict[str, Any]]) -> str:
         if match[1] not in tables:
             return match[0]
         table, result = tables[match[1]]
-        source = result["machine"]["date"][:10]
-        if table.get("timed", True):
-            source += f", {result['machine']['cpu']}, {result['machine']['cpus']} CPUs"
+        source = f"{result['machine']['date'][:10]}, {result['machine']['cpu']}, {result['machine']['cpus']} CPUs"
         return f"<!-- bench:{match[1]} -->\n{markdown(table)}\n\n{table['title']}; {source}.\n<!-- /bench -->"
 
     return MARKED.sub(replacement, text)
@@ -260,8 +242,6 @@ def main() -> int:
     for path in (readme, *sorted(target.parent.glob("*.md"))):
         if path != target and path.is_file():
             wanted[path] = filled(path.read_text(), results)
-    if thresholds.complete(results):
-        wanted[target.parent / THRESHOLDS] = thresholds.whole(results, tables_of(results), markdown, origin)
     changed = [path for path, text in wanted.items() if not path.is_file() or path.read_text() != text]
     for path in changed:
         print(f"{'would change' if arguments.check else 'wrote'} {path.name}")

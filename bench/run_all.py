@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 from corpus import VARIABLE, add_options
-from measure import RESULTS
+from measure import RESULTS, say
 
 HERE = Path(__file__).parent
-PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "quality", "clustering", "hamming", "repeats")
+PARTS = ("kernels", "calls", "pipeline", "against", "job", "templates", "quality", "hamming", "repeats")
 QUIET = 0.5  # load average above which figures are not to be trusted
 
 
@@ -43,20 +43,20 @@ def main() -> int:
     if arguments.data:
         os.environ[VARIABLE] = arguments.data
     if hasattr(os, "getloadavg") and os.getloadavg()[0] > QUIET:
-        print(f"the load average is {os.getloadavg()[0]:.1f}; figures need a quiet machine", file=sys.stderr)
+        say(f"the load average is {os.getloadavg()[0]:.1f}; figures need a quiet machine")
     failed = []
     for part in PARTS:
         if part not in arguments.only or part in arguments.skip:
             continue
-        print(f"==== {part}", file=sys.stderr, flush=True)
+        say(f"==== {part}")
         start = time.perf_counter()
         if subprocess.run(command(part, arguments), check=False).returncode:
             failed.append(part)
-        print(f"==== {part}: {time.perf_counter() - start:.0f} seconds", file=sys.stderr, flush=True)
+        say(f"==== {part}: {time.perf_counter() - start:.0f} seconds")
     if not arguments.quick and subprocess.run([sys.executable, HERE / "report.py", "--results", arguments.results],
                                               check=False).returncode:
         failed.append("report")
-    print(f"failed: {', '.join(failed)}" if failed else "all done", file=sys.stderr)
+    say(f"failed: {', '.join(failed)}" if failed else "all done")
     return int(bool(failed))
 
 

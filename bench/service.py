@@ -14,7 +14,6 @@ import json
 import multiprocessing
 import pickle
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -26,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import Report, options
-from store import AT_ONCE, pages
+from measure import Report, options, own_memory
+from store import AT_ONCE, pages, percentiles
 
 import ndcore as nd
 
@@ -59,8 +58,7 @@ class Server:
 
     def memory(self) -> int:
         """Bytes of memory of its own, mapped files not counted."""
-        found = re.search(r"RssAnon:\s*(\d+) kB", Path(f"/proc/{self.process.pid}/status").read_text())
-        return int(found[1]) * 1024 if found else 0
+        return own_memory(self.process.pid)
 
     def end(self) -> None:
         """End it."""
@@ -208,8 +206,8 @@ def measure(
             memory.add(*row)
     table.add("pages a second, of both", sum(sent / seconds for sent, seconds in results))
     table.add("single pages", len(waited))
-    table.add("a single page, p50, ms", float(np.median(waited)) * 1e3)
-    table.add("a single page, p99, ms", float(np.quantile(waited, 0.99)) * 1e3)
+    for name, milliseconds in zip(("p50", "p99"), percentiles(np.array(waited)), strict=True):
+        table.add(f"a single page, {name}, ms", milliseconds)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from corpus import Corpus, natural
-from joining import Join, exact_join, shingle_sets
+from exact import Join, exact_join, shingle_sets
 from measure import Report, options
 from numpy.typing import NDArray
 from spark_shapes import LOCAL, session

@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from measure import Report, options
+from measure import Report, Watched, memory_of_trees, options
 from numpy.typing import NDArray
-from processes import Memory
 
 import ndcore as nd
 
@@ -271,8 +270,9 @@ class Place:
         from ndcore.spark import near_duplicates
 
         log, directory, verdicts = (work / f"{kind}-{source.name}" for kind in ("log", "steps", "verdicts"))
-        with Memory(dict(self.workers)) as memory, self.session(log) as spark:
-            memory.roots["driver"] = spark.sparkContext._gateway.proc.pid
+        processes = dict(self.workers)
+        with Watched(lambda: memory_of_trees(processes), every=1.0) as memory, self.session(log) as spark:
+            processes["driver"] = spark.sparkContext._gateway.proc.pid
             start = time.perf_counter()
             result = near_duplicates(spark.read.parquet(str(source)), id="number", threshold=threshold,
                                      directory=str(directory), **chosen)

@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 from generating import base_words, lengths_of, plant, typeset, walk
-from measure import Report, options, own_memory
+from measure import Report, options, own_memory, say
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -82,20 +82,20 @@ def _block(block: int) -> list[Page]:
 # ---- measuring
 
 
-def percentiles(run: Decide, some: Sequence[Page]) -> tuple[float, float]:
-    """Milliseconds of the median page, and of the slowest but one in a hundred."""
-    return in_turns([run], some)[0]
-
-
 def in_turns(runs: Sequence[Decide], some: Sequence[Page]) -> list[tuple[float, float]]:
-    """The same of several functions, each of which gets each page."""
+    """Milliseconds of the median page, and of the slowest but one in a hundred, of functions that each get each page."""
     seconds = np.empty((len(runs), len(some)))
     for i, page in enumerate(some):
         for j, run in enumerate(runs):
             begin = time.perf_counter()
             run(page)
             seconds[j, i] = time.perf_counter() - begin
-    return [(float(np.median(row)) * 1e3, float(np.quantile(row, 0.99)) * 1e3) for row in seconds]
+    return [percentiles(row) for row in seconds]
+
+
+def percentiles(seconds: NDArray[np.float64]) -> tuple[float, float]:
+    """Milliseconds of the median, and of the slowest but one in a hundred."""
+    return float(np.median(seconds)) * 1e3, float(np.quantile(seconds, 0.99)) * 1e3
 
 
 def drop_pages(folder: Path) -> None:
@@ -120,7 +120,7 @@ def cold_percentiles(place: Path, run: Callable[[nd.Store, Page], object], some:
             begin = time.perf_counter()
             run(store, page)
             seconds.append(time.perf_counter() - begin)
-    return float(np.median(seconds)) * 1e3, float(np.quantile(seconds, 0.99)) * 1e3
+    return percentiles(np.array(seconds))
 
 
 def read_pages(folder: Path) -> None:
@@ -162,7 +162,7 @@ def filled(store: nd.Store, documents: int) -> tuple[float, int]:
             pass
         seconds += time.perf_counter() - begin
         at += len(some)
-        print(f"{at:,} documents, {len(some) / (time.perf_counter() - begin):,.0f} pages/s", file=sys.stderr, flush=True)
+        say(f"{at:,} documents, {len(some) / (time.perf_counter() - begin):,.0f} pages/s")
     return documents / seconds if seconds else 0.0, size
 
 
@@ -226,8 +226,8 @@ def measure(report: Report, folder: Path, documents: int, count: int, cold: int,
     fresh = iter(pages(later, AT_ONCE))
     times = report.table("store-calls", "One page of about 5 KB, sketching included; ms",
                          ["call", "durability", "cache", "p50", "p99"])
-    times.add("peek", "", "warm", *percentiles(lambda page: store.peek(page[1]), taken(fresh, count)))
-    times.add("decide", "batch", "warm", *percentiles(lambda page: store.decide(*page), taken(fresh, count)))
+    times.add("peek", "", "warm", *in_turns([lambda page: store.peek(page[1])], taken(fresh, count))[0])
+    times.add("decide", "batch", "warm", *in_turns([lambda page: store.decide(*page)], taken(fresh, count))[0])
     store.close()
     with nd.Store.open(place) as store:
         _, flushing, synced = in_turns(
@@ -235,7 +235,7 @@ def measure(report: Report, folder: Path, documents: int, count: int, cold: int,
     times.add("flush after each page", "batch", "warm", *flushing)
     times.add("one write and one fdatasync, in turns with it", "", "", *synced)
     with nd.Store.open(place, durability="each") as each:
-        times.add("decide", "each", "warm", *percentiles(lambda page: each.decide(*page), taken(fresh, count)))
+        times.add("decide", "each", "warm", *in_turns([lambda page: each.decide(*page)], taken(fresh, count))[0])
     times.add("peek", "", "cold", *cold_percentiles(place, lambda s, page: s.peek(page[1]), taken(fresh, cold), "batch"))
     for durability in DURABILITIES:
         times.add("decide", durability, "cold",

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from measure import Report, Table, options
+from measure import Report, Table, options, say
+from store import percentiles
 
 import ndcore as nd
 from ndcore.stats.binomial import upper_tail
@@ -71,7 +72,7 @@ def judge(report: Report, table: Table, shape: Shape, n: int, filter: str, repea
     report.require(kept == 0 or upper_tail(kept, n, result.filter.miss) > UNLIKELY, f"{what}: {kept} copies are kept")
     alike = nd.resemblance(texts[0], texts[1]), nd.resemblance(texts[0], texts[n])
     table.add(2 * n, shape.frame + shape.own, *alike, filter, kept, min(seconds))
-    print(f"{what}: {min(seconds):.2f} s", file=sys.stderr, flush=True)
+    say(f"{what}: {min(seconds):.2f} s")
 
 
 def seeds(report: Report, number: int, n: int) -> None:
@@ -87,7 +88,7 @@ def seeds(report: Report, number: int, n: int) -> None:
         what = f"{number} seeds of {shape}"
         report.require(kept == 0 or upper_tail(kept, number * n, miss) > UNLIKELY, f"{what}: {kept} copies are kept")
         table.add(shape.frame + shape.own, number * n, kept, number * n * miss)
-        print(f"{what}: {kept} kept", file=sys.stderr, flush=True)
+        say(f"{what}: {kept} kept")
 
 
 def judge_store(report: Report, table: Table, shape: Shape, sizes: tuple[int, ...], folder: Path) -> None:
@@ -111,9 +112,8 @@ def judge_store(report: Report, table: Table, shape: Shape, sizes: tuple[int, ..
                 report.require(verdict.of == of, f"{what}: the copy of page {of} goes to {verdict.of}")
                 store.remove(key)
             alike = nd.resemblance(texts[0], texts[1]), nd.resemblance(texts[0], texts[n])
-            table.add(end, shape.frame + shape.own, *alike, 1e3 * seconds, 1e3 * float(np.median(waited)),
-                      1e3 * float(np.quantile(waited, 0.99)))
-            print(f"{what}: {1e3 * seconds:.3f} ms a page", file=sys.stderr, flush=True)
+            table.add(end, shape.frame + shape.own, *alike, 1e3 * seconds, *percentiles(waited))
+            say(f"{what}: {1e3 * seconds:.3f} ms a page")
 
 
 def main() -> int:

@@ -14,18 +14,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import Table, pinned, printed
+from measure import Ended, Table, Worker, pinned, printed
+from peers.worker import answer_lines, take_output
 
 HERE = Path(__file__).resolve().parent
 LEAST = 0.02  # seconds of a timed loop
@@ -65,59 +64,33 @@ class Child:
 
 
 def serve(arguments: argparse.Namespace) -> int:
-    """Answer requests until standard input ends: {"name", "count", "clock"} → {"seconds"} or {"error"}; {} → {"names"}."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    """Answer requests until standard input ends: {"name", "count", "clock"} → {"seconds"}; {} → {"names"}."""
+    answers = take_output()
     if arguments.child == "statements":
         steps = stated(arguments.statements, arguments.setup)
     else:
         steps = importlib.import_module(arguments.child).steps()
     child = Child(steps)
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer: dict[str, Any] = {"seconds": child.run(**request)} if request else {"names": list(steps)}
-        except Exception as error:  # the parent leaves such a call out
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers, flush=True)
+    answer_lines(lambda request: {"seconds": child.run(**request)} if request else {"names": list(steps)}, answers)
     return 0
 
 
 # ---- in the parent
 
 
-class Tree:
+class Tree(Worker):
     """A child process that runs the calls on one source tree."""
 
     def __init__(self, tree: Path, module: str, extra: Sequence[str]) -> None:
         if not list((tree / "src" / "ndcore").glob("_rabin*.so")):
             raise SystemExit(f"{tree} has no built extensions in src/ndcore: run setup.py build_ext --inplace there")
-        found = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(HERE)])}
-        self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "trees.py"), str(tree), *extra, "--child", module], env=found, cwd=tree,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """Send a request and return the answer."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        print(json.dumps(request), file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("a child process ended; its message stands above")
-        return dict(json.loads(line))
+        super().__init__(
+            [sys.executable, str(HERE / "trees.py"), str(tree), *extra, "--child", module], cwd=tree,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(HERE)])})
 
     def seconds(self, name: str, count: int, clock: str) -> float:
         """Measure `count` calls. RuntimeError with the message of the child if a call fails."""
-        answer = self.ask(name=name, count=count, clock=clock)
-        if "error" in answer:
-            raise RuntimeError(answer["error"])
-        return float(answer["seconds"])
-
-    def close(self) -> None:
-        """End the child."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        return float(self.ask(name=name, count=count, clock=clock)["seconds"])
 
 
 def interval(ratios: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -150,6 +123,8 @@ def both(tree: Path, module: str, extra: Sequence[str]) -> Iterator[tuple[Tree, 
         children = Tree(tree, module, extra), Tree(HERE.parent, module, extra)
         try:
             yield children
+        except Ended:
+            raise SystemExit("a child process ended; its message stands above") from None
         finally:
             for child in children:
                 child.close()
@@ -171,6 +146,8 @@ def compare(
                 a, b, ratios = compared(before, after, name, alternations, "perf_counter" if wall else "process_time")
                 low, high = interval(ratios)
                 table.add(name, 1e6 * a, 1e6 * b, statistics.median(ratios), f"{low:.3g} to {high:.3g}")
+            except Ended:
+                raise
             except RuntimeError as error:
                 table.add(name, None, None, None, str(error)[:60])
     print(printed(table))

@@ -6,23 +6,14 @@
 #     tools/arm64_c_tests.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. tools/common.sh
 core=src/ndcore/core
 prefix=aarch64-linux-gnu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-missing=()
-command -v $prefix-gcc > /dev/null || missing+=(gcc-aarch64-linux-gnu)
-[ -e /usr/$prefix/lib/libc.a ] || missing+=(libc6-dev-arm64-cross)
-command -v qemu-aarch64-static > /dev/null || missing+=(qemu-user-static)
-if [ ${#missing[@]} -gt 0 ]; then
-    command -v apt-get > /dev/null || { echo "missing: ${missing[*]}; install what gives it" >&2; exit 2; }
-    sudo=()
-    [ "$(id -u)" = 0 ] || sudo=(sudo)
-    "${sudo[@]}" apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" > "$work/apt.log" 2>&1 \
-        || { tail -n 20 "$work/apt.log" >&2; exit 1; }
-fi
+install_missing $prefix-gcc gcc-aarch64-linux-gnu /usr/$prefix/lib/libc.a libc6-dev-arm64-cross \
+    qemu-aarch64-static qemu-user-static
 
 echo "== $($prefix-gcc --version | head -n 1); $(qemu-aarch64-static --version | head -n 1)"
 strict=(-std=c11 -Wall -Wextra -Wpedantic -Werror -pthread -DND_COUNT_STEPS "-I$core")

@@ -11,7 +11,8 @@
 #     CC=aarch64-linux-gnu-gcc GCOV=aarch64-linux-gnu-gcov LDFLAGS=-static EMULATOR="qemu-aarch64-static -cpu max" \
 #         tools/coverage_c.sh FOLDER
 set -euo pipefail
-[ $# -gt 0 ] || { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+. "$(dirname "$0")/common.sh"
+[ $# -gt 0 ] || usage
 mkdir -p "$1"
 folder=$(cd "$1" && pwd -P)
 shift
@@ -34,7 +35,7 @@ if [ $# -eq 0 ]; then
 else
     python=$1
     shift
-    (cd "$project" && tar --exclude=./.git --exclude=./build --exclude='./.venv*' --exclude='*.so' -cf - .) | tar -xf - -C "$work"
+    copy_project "$work"
     (cd "$work" && CFLAGS="--coverage -O0" LDFLAGS=--coverage "$python" setup.py -q build_ext --inplace)
     # Extensions with counters export more than their start.
     (cd "$work" && PYTHONPATH=$work/src "$python" -m pytest -q -p no:cacheprovider \

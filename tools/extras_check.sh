@@ -6,11 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
+. tools/common.sh
 python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
-logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
 all=(cli client code gzip metrics parquet plot remote scrapy serve spark stem store web)
 [ $# -gt 0 ] || set -- "${all[@]}"
@@ -168,10 +168,7 @@ PYTHON
 }
 
 for extra in "$@"; do first_example "$extra" > "$work/example-$extra.py"; done
-mkdir "$work/project"
-git ls-files -z --cached --others --exclude-standard \
-    | while IFS= read -r -d '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done \
-    | tar --null -T - -cf - | tar -xf - -C "$work/project"
+copy_project "$work/project"
 start=$SECONDS
 logged "$python" -m pip wheel --no-deps --wheel-dir "$work/dist" "$work/project"
 wheel=$(echo "$work/dist"/*.whl)

@@ -20,8 +20,8 @@ from written_file import ROOT, SOURCE, write_or_check
 INTERFACE = ROOT / "tests" / "package" / "interface.txt"
 HEADER = SOURCE / "ndcore" / "core" / "ndcore.h"
 MODULES = (  # DESIGN.md §2, "Public modules"
-    "ndcore", "ndcore.chains", "ndcore.clusterreport", "ndcore.clustering", "ndcore.crawl.scrapy", "ndcore.nearreport",
-    "ndcore.plots", "ndcore.progress", "ndcore.reportpage", "ndcore.spark", "ndcore.stemming",
+    "ndcore", "ndcore.chains", "ndcore.clusterreport", "ndcore.clustering", "ndcore.crawl.scrapy", "ndcore.judge",
+    "ndcore.nearreport", "ndcore.plots", "ndcore.progress", "ndcore.reportpage", "ndcore.spark", "ndcore.stemming",
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -5,23 +5,13 @@
 #     tools/refused_targets.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. tools/common.sh
 core=src/ndcore/core
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
-
-missing=()
-command -v s390x-linux-gnu-gcc > /dev/null || missing+=(gcc-s390x-linux-gnu)
-[ -e /usr/s390x-linux-gnu/include/stdint.h ] || missing+=(libc6-dev-s390x-cross)
-command -v arm-linux-gnueabihf-gcc > /dev/null || missing+=(gcc-arm-linux-gnueabihf)
-[ -e /usr/arm-linux-gnueabihf/include/stdint.h ] || missing+=(libc6-dev-armhf-cross)
-if [ ${#missing[@]} -gt 0 ]; then
-    command -v apt-get > /dev/null || { echo "missing: ${missing[*]}; install what gives it" >&2; exit 2; }
-    sudo=()
-    [ "$(id -u)" = 0 ] || sudo=(sudo)
-    "${sudo[@]}" apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" > "$said" 2>&1 \
-        || { tail -n 20 "$said" >&2; exit 1; }
-fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+said=$work/said
+install_missing s390x-linux-gnu-gcc gcc-s390x-linux-gnu /usr/s390x-linux-gnu/include/stdint.h libc6-dev-s390x-cross \
+    arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf /usr/arm-linux-gnueabihf/include/stdint.h libc6-dev-armhf-cross
 
 refuses() {    # COMPILER REASON: no file of the core compiles
     local file count=0

@@ -43,54 +43,31 @@ SPACELESS_SCRIPTS = {
     "Ahom": "Ahom", "Javanese": "Java", "Balinese": "Bali",
 }  # fmt: skip
 
-KINDS = ("SEPARATOR", "IGNORABLE", "MARK", "WORD", "SPACELESS", "WORD_TAIL", "SPACELESS_TAIL")
-KIND_NOTES = (
-    "everything else, surrogates and unassigned code points included",
-    "Default_Ignorable_Code_Point (of the code point itself; all other kinds are those of the folded one)",
-    "category M: joins the word directly before it, else dropped",
-    "category L or N, none of the kinds below: goes on with the run it is in",
-    "a word of its own (category L or Nl, every script is one of those without spaces)",
-    "Lm, not spaceless, some script is one of those: joins a spaceless word directly before it, else a WORD",
-    "spaceless and Lm: joins a spaceless word directly before it, else begins one",
-)
+KINDS = {
+    "SEPARATOR": "everything else, surrogates and unassigned code points included",
+    "IGNORABLE": "Default_Ignorable_Code_Point (of the code point itself; all other kinds are those of the folded one)",
+    "MARK": "category M: joins the word directly before it, else dropped",
+    "WORD": "category L or N, none of the kinds below: goes on with the run it is in",
+    "SPACELESS": "a word of its own (category L or Nl, every script is one of those without spaces)",
+    "WORD_TAIL": "Lm, not spaceless, some script is one of those: joins a spaceless word directly before it, else a WORD",
+    "SPACELESS_TAIL": "spaceless and Lm: joins a spaceless word directly before it, else begins one",
+}
+KIND_NAMES = list(KINDS)
 
 CLUSTER_KINDS = {
-    "OTHER": "nothing of the following",
-    "CR": "",
-    "LF": "",
-    "CONTROL": "",
-    "EXTEND": "Extend, and InCB Extend",
-    "EXTEND_ALONE": "Extend, and InCB None: parts consonants from their linker",
-    "LINKER": "Extend, and InCB Linker",
-    "ZWJ": "",
-    "REGIONAL_INDICATOR": "",
-    "PREPEND": "",
-    "SPACING_MARK": "",
-    "L": "",
-    "V": "",
-    "T": "",
-    "LV": "",
-    "LVT": "",
-    "PICTOGRAPH": "Other, and Extended_Pictographic",
-    "CONSONANT": "Other, and InCB Consonant",
-}
+    "OTHER": "nothing of the following", "CR": "", "LF": "", "CONTROL": "", "EXTEND": "Extend, and InCB Extend",
+    "EXTEND_ALONE": "Extend, and InCB None: parts consonants from their linker", "LINKER": "Extend, and InCB Linker",
+    "ZWJ": "", "REGIONAL_INDICATOR": "", "PREPEND": "", "SPACING_MARK": "", "L": "", "V": "", "T": "", "LV": "", "LVT": "",
+    "PICTOGRAPH": "Other, and Extended_Pictographic", "CONSONANT": "Other, and InCB Consonant",
+}  # fmt: skip
 
 SENTENCE_KINDS = {
     "Other": "nothing of the following; bytes that are not well-formed, too",
-    "Extend": "Extend and Format: belongs to what stands before it",
-    "Sp": "white space, as the next three",
-    "Sep": "",
-    "CR": "",
-    "LF": "",
-    "Lower": "",
-    "Upper": "",
-    "OLetter": "",
-    "Numeric": "",
-    "SContinue": "goes on with a sentence, as a comma",
-    "ATerm": "may end a sentence: the full stop",
-    "STerm": "ends a sentence",
-    "Close": "quotation marks and brackets",
-}
+    "Extend": "Extend and Format: belongs to what stands before it", "Sp": "white space, as the next three", "Sep": "",
+    "CR": "", "LF": "", "Lower": "", "Upper": "", "OLetter": "", "Numeric": "",
+    "SContinue": "goes on with a sentence, as a comma", "ATerm": "may end a sentence: the full stop",
+    "STerm": "ends a sentence", "Close": "quotation marks and brackets",
+}  # fmt: skip
 
 
 @dataclass
@@ -134,7 +111,7 @@ class Ucd:
         return "SPACING_MARK" if name == "SpacingMark" else name.upper()
 
 
-# ---------------------------------------------------------------------------------------------- reading
+# ---- reading
 
 
 def read_lines(directory: Path, name: str) -> list[str]:
@@ -290,7 +267,7 @@ def check_assumptions(ucd: Ucd) -> None:
         raise ValueError("ZWJ is no InCB Extend: CLUSTER_KINDS need another kind")
 
 
-# ---------------------------------------------------------------------------------------------- writing
+# ---- writing
 
 
 def two_stages(values: list[int]) -> tuple[list[int], list[list[int]]]:
@@ -338,6 +315,11 @@ def framed(ucd: Ucd, name: str, body: str) -> str:
     return f"{notice(ucd, '/*', ' */')}\n#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n{body}#endif\n"
 
 
+def enumerated(prefix: str, notes: Mapping[str, str]) -> str:
+    """The lines of an enumeration, each with its note."""
+    return "\n".join(f"    {prefix}_{name.upper()}," + (f" /* {note} */" if note else "") for name, note in notes.items())
+
+
 def longest_run(values: list[int], value: int) -> tuple[int, int]:
     """First and last index of the longest run of `value` between U+0800 and U+FFFF."""
     ends = [c for c in range(0x7FF, 0x10000) if values[c] != value] + [0x10000]
@@ -350,15 +332,12 @@ def write_code_points(ucd: Ucd) -> str:
     indexes = []
     for c in range(CODE_POINTS):
         folded = ucd.fold.get(c, c)
-        record = (folded - c, KINDS.index(ucd.kind(folded)))
+        record = (folded - c, KIND_NAMES.index(ucd.kind(folded)))
         indexes.append(records.setdefault(record, len(records)))
-    first, last = longest_run(indexes, KINDS.index("SPACELESS"))
+    first, last = longest_run(indexes, KIND_NAMES.index("SPACELESS"))
     if len({tuple(indexes[c : c + 256]) for c in range(0, 0x800, 256)}) != 8:
         raise ValueError("two of the first eight blocks are equal: glyph.h looks at them without the first stage")
-    defines = "\n".join(
-        f"#define ND_KIND_{name} {value} /* {note} */"
-        for value, (name, note) in enumerate(zip(KINDS, KIND_NOTES, strict=True))
-    )
+    defines = "\n".join(f"#define ND_KIND_{name} {value} /* {note} */" for value, (name, note) in enumerate(KINDS.items()))
     rows = wrapped((f"{{{fold}, {kind}}}" for fold, kind in records), ", ")
     return framed(ucd, "UNICODE", f"""\
 #define ND_UNICODE_VERSION "{ucd.version}"
@@ -388,7 +367,7 @@ static const nd_code_point ND_CODE_POINTS[{len(records)}] = {{
 
 def write_roles(ucd: Ucd, classes: list[int]) -> str:
     """Two bits for each code point below U+10000, in blocks of 128 code points that vectors look up."""
-    plain = {KINDS.index("SEPARATOR"): 0, KINDS.index("WORD"): 1, KINDS.index("MARK"): 2}
+    plain = {KIND_NAMES.index("SEPARATOR"): 0, KIND_NAMES.index("WORD"): 1, KIND_NAMES.index("MARK"): 2}
     roles = [3 if ucd.category[c] == "Cs" else plain.get(classes[c], 3) for c in range(0x10000)]
     blocks: dict[tuple[int, ...], int] = {}
     numbers = []
@@ -503,12 +482,11 @@ static const nd_composition ND_COMPOSITIONS[ND_COMPOSITIONS_LENGTH] = {{
 def write_graphemes(ucd: Ucd) -> str:
     """grapheme_tables.h"""
     names = list(CLUSTER_KINDS)
-    kinds = "\n".join(f"    ND_CLUSTER_{name}," + (f" /* {note} */" if note else "") for name, note in CLUSTER_KINDS.items())
     indexes = [names.index(ucd.cluster_kind(ucd.fold.get(c, c))) for c in range(CODE_POINTS)]
     return framed(ucd, "GRAPHEME", f"""\
 /* Grapheme_Cluster_Break, with Extended_Pictographic and Indic_Conjunct_Break (InCB). */
 enum {{
-{kinds}
+{enumerated('ND_CLUSTER', CLUSTER_KINDS)}
     ND_CLUSTER_KINDS
 }};
 
@@ -520,14 +498,11 @@ enum {{
 def write_sentences(ucd: Ucd) -> str:
     """sentence_tables.h"""
     names = list(SENTENCE_KINDS)
-    kinds = "\n".join(
-        f"    ND_SB_{name.upper()}," + (f" /* {note} */" if note else "") for name, note in SENTENCE_KINDS.items()
-    )
     breaks = [ucd.sentence_break.get(c, "Other").replace("Format", "Extend") for c in range(CODE_POINTS)]
     return framed(ucd, "SENTENCE", f"""\
 /* Sentence_Break. */
 enum {{
-{kinds}
+{enumerated('ND_SB', SENTENCE_KINDS)}
     ND_SB_KINDS
 }};
 

@@ -3,7 +3,7 @@
     python tools/vectors.py [--check] [--output DIRECTORY] [STEM ...]
 
 Expectations flow reference -> vectors -> portable kernels -> variants, never back: run this only after a change of the
-reference that the contract asks for.
+reference that the contract asks for. The header of a file, which says what its members are, is written by hand and kept.
 
 text.json and scan.json hold their own cases. A row with "text" and "expected", tokens between "|", as in {"note": "…",
 "unit": "word", "normalize": null, "text": "don't", "expected": "don|t"}, is a case typed by hand from the definitions in
@@ -17,7 +17,7 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -36,16 +36,8 @@ TEXTS = ("text", "scan")  # files of texts and their tokens
 P, Q, R = rabin.POLYNOMIAL, rabin.TOKEN_POLYNOMIAL, rabin.FEATURE_POLYNOMIAL
 OTHER = rabin.random_irreducible(64, 4)
 
-NUMBERS = (
-    "Values, seeds and polynomials (leading term included) are hexadecimal strings; counts, sizes and "
-    f"positions are numbers. A list of more than {LONG} values may stand as {{count, first, last, sha256}}, sha256 "
-    "over the values as u64 big-endian, one after another."
-)
-PATTERN = "pattern_n: n bytes, byte i is i mod 251"
-RANDOM = "random_n: the first n bytes of the outputs of SplitMix64(1000 + n), each big-endian"
 
-
-# ---------------------------------------------------------------------------------------------- inputs
+# ---- inputs
 
 
 def pattern(n: int) -> bytes:
@@ -85,7 +77,7 @@ def inverse_permutation(z: int, seed: int) -> int:
     return z ^ reference.key_and_coefficients(seed, 0)[0]
 
 
-# ---------------------------------------------------------------------------------------------- forms
+# ---- forms
 
 
 def values(items: Sequence[int]) -> list[str] | dict[str, Any]:
@@ -95,8 +87,8 @@ def values(items: Sequence[int]) -> list[str] | dict[str, Any]:
     return {"count": len(items), "first": hex(items[0]), "last": hex(items[-1]), "sha256": digest}
 
 
-def header(what: str, source: str, **rules: str) -> dict[str, str]:
-    return {"what": what, "numbers": NUMBERS, **rules, "source": source, "written_by": "tools/vectors.py"}
+def in_hex(lists: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
+    return {name: [hex(item) for item in items] for name, items in lists.items()}
 
 
 def dump(document: dict[str, Any], ascii: bool = False) -> str:
@@ -115,7 +107,7 @@ def dump(document: dict[str, Any], ascii: bool = False) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-# ---------------------------------------------------------------------------------------------- gf2
+# ---- gf2
 
 
 def gf2_vectors() -> dict[str, Any]:
@@ -123,14 +115,6 @@ def gf2_vectors() -> dict[str, Any]:
     exponents = (0, 1, 2, 3, 7, 8, 63, 64, 65, 2**32, 2**63, 2**64 - 1)
     candidates = [(1 << d) | (v % (1 << d)) for d in (13, 16, 32, 53, 63, 64) for v in random_values(24, 2000 + d)]
     return {
-        "header": header(
-            "Arithmetic of polynomials over GF(2), irreducibility, SplitMix64, random irreducible polynomials",
-            "DESIGN.md section 3; Rabin 1981; Steele, Lea, Flood 2014 (SplitMix64)",
-            arithmetic="for all operands a, b: product a*b, and where b is not 0 quotient, remainder; gcd(a, b)",
-            powmod="x^exponent mod p, p the polynomials of random_irreducible(degree, 1)",
-            irreducible_up_to_degree_8="every irreducible polynomial from x to degree 8, ascending",
-            random_irreducible="degree, seed: the polynomial",
-        ),
         "constants": {"P": hex(P), "Q": hex(Q), "R": hex(R)},
         "splitmix64": [
             {"seed": hex(seed), "outputs": values(random_values(8, seed))} for seed in (0, 1, 2, 3, 1234567, 2**64 - 1)
@@ -164,7 +148,7 @@ def arithmetic(a: int, b: int) -> dict[str, str]:
     return case
 
 
-# ---------------------------------------------------------------------------------------------- rabin
+# ---- rabin
 
 
 def rabin_vectors() -> dict[str, Any]:
@@ -173,14 +157,6 @@ def rabin_vectors() -> dict[str, Any]:
     splits = [("pattern_0", "random_8"), ("random_9", "pattern_0"), ("random_3", "random_1"), ("random_65", "random_64")]
     splits += [("random_1", "pattern_257"), ("pattern_257", "random_1"), ("a", "zeros_9"), ("zeros_9", "a")]
     return {
-        "header": header(
-            "Rabin fingerprints of byte strings, of byte windows, of concatenations and of strings of 64-bit words",
-            "DESIGN.md section 3; Broder 1997, sections 4.1 and 4.3",
-            inputs=f"name: hexadecimal bytes. {PATTERN}; {RANDOM}",
-            sliding="fingerprint of input[i:i+window] for every i",
-            concat="fingerprint of a then b from the fingerprints of both; a_then_zeros: len_b zero bytes after a",
-            words="fingerprint of the words as 8 bytes big-endian each; the first outputs of SplitMix64(7)",
-        ),
         "inputs": {name: data.hex() for name, data in inputs.items()},
         "fingerprint": [
             {"p": hex(p), "values": {name: hex(rabin.fingerprint(data, p)) for name, data in inputs.items()}}
@@ -221,7 +197,7 @@ def concat_case(a: bytes, b: bytes, p: int) -> dict[str, Any]:
     return {"fa": hex(fa), "fb": hex(fb), "len_b": len(b), "value": hex(rabin.concat(fa, fb, len(b), p))}
 
 
-# ---------------------------------------------------------------------------------------------- shingling
+# ---- shingling
 
 
 def odd_tokens() -> list[bytes]:
@@ -253,20 +229,6 @@ def shingling_vectors() -> dict[str, Any]:
     inputs = byte_inputs()
     sized = [pattern(n) for n in range(1, 41)] + [random_bytes(n, 4000 + n) for n in range(1, 41)]
     return {
-        "header": header(
-            "Symbols of tokens, and fingerprints of the shingles of token lists and of byte strings",
-            "DESIGN.md section 3; Broder 1997, sections 2 and 4.3",
-            symbols="token in hexadecimal: its symbol",
-            other_symbols="polynomial: symbols mod that one",
-            random="the polynomials of a seed (Shingling.random)",
-            documents="name: tokens in hexadecimal. words_n, rose, flower, same_300, two_129, cat_dogelephant and the "
-            "like are lower-case ASCII words: joined by blanks they are a text with these words. words_n: SplitMix64 "
-            "(5000 + n), for each word 1 + output mod 20 letters, each 97 + output mod 26. bytes_n: token i is "
-            "1 + 7i mod 40 bytes of SplitMix64(6000 + i)",
-            tokens="fingerprints in order with repeats; null: refused (short is error and the document is short)",
-            inputs=f"byte strings of the cases of unit byte: {PATTERN}; {RANDOM}",
-            labels="fingerprint of an occurrence",
-        ),
         "symbols": {token.hex(): hex(shingling.symbol(token)) for token in [*sized, *odd_tokens()]},
         "other_symbols": {
             hex(q): {token.hex(): hex(shingling.symbol(token, q)) for token in [*sized[30:50], *odd_tokens()]}
@@ -329,7 +291,7 @@ def shingling_case(
     return case | {"fingerprints": None if refused else values(function(document, width, labelled, short, polynomial))}
 
 
-# ---------------------------------------------------------------------------------------------- minhash
+# ---- minhash
 
 
 def fingerprint_sets() -> dict[str, list[int]]:
@@ -363,28 +325,13 @@ def minhash_vectors() -> dict[str, Any]:
     zs = (0, 1, 2, 2**32, 2**63, 2**64 - 1, *random_values(16, 11))
     levels = (0, 1, 49, 50, 99, 100, 199, 200, 399, 400, 799, 800, 3199, 3200, 10**6)
     return {
-        "header": header(
-            "The permutation, minhash signatures, bottom sketches, mod and adaptive samples",
-            "DESIGN.md section 3; Broder 1997, sections 3 and 4.1; Broder 2000, section 2",
-            sets="name: fingerprints, in order with repeats. random_n: the first n outputs of SplitMix64(8000 + n); "
-            "z_…: chosen so that the permuted values under seed 1 are awkward",
-            key="the key and the raw coefficients a_i, b_i (not reduced, not made odd)",
-            signatures="the first 200 minima: any num_perm from 1 to 200 is a prefix; in full for some sets",
-            bottoms="ascending",
-            mods="ascending",
-            adaptives="level i (modulus 2^i), members ascending",
-            streams="adaptive samples of the first n outputs of SplitMix64(8600)",
-            overlaps="samples of outputs a[0] … a[1] - 1 and b[0] … b[1] - 1 of SplitMix64(8600): |T∩A∩B|, |T|, |T∩A|, T "
-            "the union at the larger modulus",
-            levels="number of fingerprints, repeats included: level",
-        ),
         "fmix64": {hex(z): hex(reference.fmix64(z)) for z in zs},
         "key": [
             {"seed": hex(seed), "key": hex(key), "a": [hex(v) for v in a], "b": [hex(v) for v in b]}
             for seed in seeds
             for key, a, b in (reference.key_and_coefficients(seed, 200 if seed == 1 else 4),)
         ],
-        "sets": {name: [hex(f) for f in found] for name, found in sets.items()},
+        "sets": in_hex(sets),
         "permuted": [
             {"set": name, "seed": hex(seed), "values": values(reference.permute(sets[name], seed))}
             for name in ("random_33", "small", "z_powers", "zero", "ones")
@@ -447,7 +394,7 @@ def signature_case(name: str, found: list[int], bits: int, seed: int) -> dict[st
     return case
 
 
-# ---------------------------------------------------------------------------------------------- winnow
+# ---- winnow
 
 
 def sequences() -> dict[str, list[int]]:
@@ -463,16 +410,8 @@ def sequences() -> dict[str, list[int]]:
 def winnow_vectors() -> dict[str, Any]:
     paper = [77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98]
     return {
-        "header": header(
-            "Winnowed fingerprints with their positions",
-            "DESIGN.md section 3; Schleimer, Wilkerson, Aiken 2003, sections 4 and 5",
-            paper="the hashes of Figure 2, windows of 4, without a permutation: [value, position]",
-            sequences="name: fingerprints in order. random_n: the first n outputs of SplitMix64(9000 + n); ascending, "
-            "descending: their permuted values under seed 1 are",
-            winnowed="the permuted values that are selected, in order, and their positions",
-        ),
         "paper": [{"values": paper, "window": 4, "selected": [[hex(z), at] for z, at in reference.select(paper, 4)]}],
-        "sequences": {name: [hex(f) for f in found] for name, found in sequences().items()},
+        "sequences": in_hex(sequences()),
         "winnowed": [
             {"sequence": name, "window": window, "robust": robust, "seed": hex(seed),
              "values": values([z for z, _ in found]), "positions": values([at for _, at in found])}
@@ -485,7 +424,7 @@ def winnow_vectors() -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------------------------------------- weighted sets
+# ---- weighted sets
 
 
 def weighted_vectors() -> dict[str, Any]:
@@ -493,15 +432,8 @@ def weighted_vectors() -> dict[str, Any]:
     numbers = [value * 2.0**power for value in (1.0, 1.2, 1.4142135623730949, 1.4142135623730951, 1.9999999999999998)
                for power in (-70, -33, -1, 0, 1, 47)]
     return {
-        "header": header(
-            "Consistent weighted samples",
-            "DESIGN.md section 3; Ioffe 2010, Improved consistent sampling, weighted minhash and L1 sketching, section 3",
-            logarithms="[x, log(x)] as hexadecimal floats",
-            bags="name: fingerprints of the occurrences of features",
-            weights="counted: every occurrence weighs 1; else occurrence i weighs (i mod 7) / 4; repeats are added up",
-        ),
         "logarithms": [[x.hex(), reference.natural_log(x).hex()] for x in numbers],
-        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "bags": in_hex(bags),
         "signatures": [
             {"bag": name, "num_perm": num_perm, "seed": hex(seed), "counted": weights is None,
              "values": values(reference.weighted_signature(bag, num_perm, weights, seed))}
@@ -511,22 +443,14 @@ def weighted_vectors() -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------------------------------------- lists of terms
+# ---- lists of terms
 
 
 def term_list_vectors() -> dict[str, Any]:
     bags = {name: given[:300] for name, given in sequences().items()}
     frequencies = [(documents, df) for documents in (2, 3, 10, 1000, 2**40) for df in (1, 2, documents - 1, documents)]
     return {
-        "header": header(
-            "Signatures of lists of terms",
-            "DESIGN.md section 3; Chowdhury et al. 2002; Kołcz, Chowdhury, Alspector 2004; US patent 6,658,423",
-            bags="name: fingerprints of the terms of a document, repeats among them",
-            buckets="the signature of each bucket",
-            imatch="the signatures of the lexicon, every third fingerprint of the bag, and of its random parts",
-            idf="[documents, document frequency, normalised idf to 20 digits]",
-        ),
-        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "bags": in_hex(bags),
         "buckets": [
             {"bag": name, "buckets": buckets, "least": least, "seed": hex(seed),
              "values": [hex(z) for z in reference.bucket_signatures(bag, buckets, least, seed)]}
@@ -542,7 +466,7 @@ def term_list_vectors() -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------- simhash
+# ---- simhash
 
 
 def feature_bags() -> dict[str, list[int]]:
@@ -579,20 +503,7 @@ def simhash_vectors() -> dict[str, Any]:
     known = {f: (f % 1000 - 500) / 64 for bag in bags.values() for f in bag if f % 3}
     fixed = (0, 1, -1, 0.1, 2.0**-16, 2.0**-17, 3 * 2.0**-17, 5 * 2.0**-17, -(2.0**-17), 1e-300, 32767.99999, -32767.5)
     return {
-        "header": header(
-            "Simhash of bags of fingerprints, equally weighted, of sets, and weighted",
-            "DESIGN.md section 3; Charikar 2002; Manku, Jain, Das Sarma 2007, section 2",
-            bags="name: fingerprints, in order with repeats. random_n: the first n outputs of SplitMix64(8000 + n); "
-            "z_…: chosen so that the permuted values under seed 1 are awkward",
-            units="weight as a number; the same in units of 2^-16",
-            simhashes="value where every occurrence counts 1; distinct: where every fingerprint counts once; mapped: where "
-            "f counts (f mod 1000 - 500) / 64, but nothing where f is 0 mod 3; sums: V_b of the first, b = 0 … 63",
-            weighted="one weight for each fingerprint of the bag: largest: 2^15 - 2^-16 or its negative; sums in units",
-            wide="value, distinct and mapped of so many bits, as of simhashes; weighted: where fingerprint i of the bag "
-            "counts (v_i mod 2^40) / 2^33 - 64, v of SplitMix64(9100 + the length of the bag)",
-            idf="documents, documents that have the feature: weight in units",
-        ),
-        "bags": {name: [hex(f) for f in bag] for name, bag in bags.items()},
+        "bags": in_hex(bags),
         "units": [[weight, reference.weight_units(weight)] for weight in fixed],
         "simhashes": [
             {
@@ -632,7 +543,7 @@ def simhash_vectors() -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------------------------------------- other tools
+# ---- other tools
 
 
 def source_of(n: int) -> bytes:
@@ -650,20 +561,7 @@ def other_tools_vectors() -> dict[str, Any]:
     sources |= {"rows": b"int main(void) { return 0; }\n" * 12, "letters_92": b"a" * 92, "letters_93": b"a" * 93,
                 "other_line_ends": source_of(900).replace(b"\n", b"\r\n"), "one_line": source_of(900).replace(b"\n", b"")}
     return {
-        "header": header(
-            "Values that other tools compute too: datasketch, 1e0ng/simhash, seomoz/simhash, SCANOSS",
-            "DESIGN.md section 3; datasketch 2.0.0, simhash 2.1.2, simhash-py 0.4.0, scanoss 1.54",
-            sets="name: hashes in order; random_n: the first n outputs of SplitMix64(9400 + n). affine32 takes their low "
-            "32 bits",
-            permutations="coefficients a and b of datasketch",
-            signatures="minima of datasketch",
-            tokens="feature: its hashes by datasketch with 32 and 64 bits, 1e0ng/simhash and seomoz/simhash",
-            simhashes="simhash of a set; with weights i mod 7 + 1",
-            texts="text: its value by 1e0ng/simhash",
-            sources="name: a source in hexadecimal",
-            scanoss="name: [line, fingerprint]",
-        ),
-        "sets": {name: [hex(f) for f in found] for name, found in sets.items()},
+        "sets": in_hex(sets),
         "permutations": [
             {"scheme": scheme, "seed": seed, "a": values(a), "b": values(b)}
             for scheme in other_tools.SCHEMES
@@ -702,7 +600,7 @@ def package_value(text: str) -> int:
     return other_tools.package_simhash([other_tools.package_hash(feature.encode(), "1e0ng") for feature in features])
 
 
-# ---------------------------------------------------------------------------------------------- features
+# ---- features
 
 
 def feature_vectors() -> dict[str, Any]:
@@ -720,19 +618,6 @@ def feature_vectors() -> dict[str, Any]:
     runs = (1, 2, 5, 14, 33, 200)
     resemblances = ("0", "0.1", "0.5", "0.77", "0.8", "0.9", "0.909", "0.975", "0.99", "1")
     return {
-        "header": header(
-            "Features of signatures, super-features of features, super-shingles of sketches, and the probability that a "
-            "filter lets a pair pass",
-            "DESIGN.md section 3; Broder 2000, section 3; Broder et al. 1997, section 5.3",
-            signatures="minhash_n_b: signature of b bits and 200 minima, seed 1, of the first n outputs of SplitMix64 "
-            "(8000 + n); use the first groups * group_size minima or more",
-            super_features="of the features above, groups * group_size minima of a signature",
-            sketches="minimal_n: MIN_s of 200 and 64 bits, seed 1, of the first n outputs of SplitMix64(8100 + n); ends: a "
-            "sketch with the least and the greatest member",
-            meta_sketches="MIN_s of the super-shingles, 64 bits, seed 1",
-            pass_probability="rho as a decimal; probability computed in fractions from the decimal, then rounded to 17 "
-            "significant digits: compare with a relative tolerance of 1e-12",
-        ),
         "signatures": {
             name: {"bits": bits, "minima": [hex(v) for v in minima]} for name, (bits, minima) in signatures.items()
         },
@@ -757,7 +642,7 @@ def feature_vectors() -> dict[str, Any]:
             for c in (0, 1, 255, 2**32)
             for found in ([0], [1], [2**64 - 1], [1, 2], [2, 1], random_values(6, 13))
         ],
-        "sketches": {name: [hex(v) for v in members] for name, members in sketches.items()},
+        "sketches": in_hex(sketches),
         "super_shingles": [
             {"sketch": name, "run": run, "values": values(reference.super_shingles(members, run))}
             for name, members in sketches.items()
@@ -778,7 +663,7 @@ def feature_vectors() -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------------------------------------- clustering
+# ---- clustering
 
 
 def random_graph(n: int, percent: int, seed: int) -> list[clustering.Pair]:
@@ -809,12 +694,6 @@ def graphs() -> Iterator[tuple[str, int, list[clustering.Pair]]]:
 
 def clustering_vectors() -> dict[str, Any]:
     return {
-        "header": header(
-            "Clusters of documents 0 to n - 1 from pairs that resemble each other sufficiently",
-            "DESIGN.md section 5; Broder 1997, section 4.4; Broder et al. 1997, section 4.1",
-            graphs="pairs: [a, b, resemblance]",
-            cases="order: keep order; star, greedy, components: for each document the position of its representative",
-        ),
         "graphs": {name: {"n": n, "pairs": pairs} for name, n, pairs in graphs()},
         "cases": [
             {
@@ -830,7 +709,7 @@ def clustering_vectors() -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------------------------------------- fourphase
+# ---- fourphase
 
 
 def collections() -> Iterator[tuple[str, list[collection.Sketch]]]:
@@ -862,18 +741,6 @@ def random_sketches(seed: int, moduli: Sequence[int]) -> list[collection.Sketch]
 
 def fourphase_vectors() -> dict[str, Any]:
     return {
-        "header": header(
-            "The clustering of a collection of mod sketches, phase by phase",
-            "DESIGN.md section 5; Broder et al. 1997, sections 4.1 and 5; Broder 1997, section 4.4",
-            collections="[modulus, members] of the documents",
-            entries="[shingle, document] of the leaders in the order 0 to n - 1",
-            cases="order: keep order; leaders: of each document the first in keep order with an equal sketch; common: "
-            "[shingle, holders, example] of those that more than max_holders leaders hold; counts: [a, b, other shingles "
-            "in common]; super_shingles: the same of pairs that share one, of `run` members, that no more leaders hold; "
-            "pairs: [a, b, common, resemblance, containment of a in b, of b in a] where a containment is at least min(0.5, "
-            "threshold); contained: [a, b, containment of a in b] of at least threshold; star, components (by policy), "
-            "greedy (by representative): for each document the position of its representative",
-        ),
         "collections": {
             name: [[m, [hex(z) for z in members]] for m, members in sketches] for name, sketches in collections()
         },
@@ -916,7 +783,7 @@ def fourphase_case(
     }
 
 
-# ---------------------------------------------------------------------------------------------- compressed
+# ---- compressed
 
 
 def ascending_sets() -> dict[str, list[int]]:
@@ -931,13 +798,6 @@ def ascending_sets() -> dict[str, list[int]]:
 
 def compressed_vectors() -> dict[str, Any]:
     return {
-        "header": header(
-            "Blocks of sorted fingerprints",
-            "Manku, Jain, Das Sarma 2007, section 3.2; DESIGN.md section 4",
-            fingerprints="of random_values(3000, 3000), the first 3000 outputs of SplitMix64(3000); see tools/vectors.py",
-            lengths="bits of the codes of symbols 0 to 64: Huffman's, or 7 each where one of them is above 11",
-            blocks="of 2048 bytes: SHA-256 over all, their last fingerprints and how many each holds",
-        ),
         "cases": [compressed_case(name, values) for name, values in ascending_sets().items()],
     }
 
@@ -956,7 +816,7 @@ def compressed_case(name: str, fingerprints: list[int]) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------------------------------------- text
+# ---- text
 
 
 def text_vectors(stem: str) -> dict[str, Any]:
@@ -994,6 +854,15 @@ WRITERS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
+def file_of(stem: str) -> str:
+    """The content of a file: the header that it has, and what the reference gives."""
+    document = WRITERS[stem]()
+    if stem in TEXTS:
+        return dump(document, ascii=True)
+    header = json.loads((VECTORS / f"{stem}.json").read_text(encoding="utf-8"))["header"]
+    return dump({"header": header, **document})
+
+
 def main() -> int:
     """Write or check the files; the exit status is 1 if --check finds a difference."""
     parser = argparse.ArgumentParser(description="Write the golden vectors from ndcore.reference.")
@@ -1005,8 +874,7 @@ def main() -> int:
     if unknown:
         parser.error(f"unknown stem {unknown[0]!r}; give some of {', '.join(WRITERS)}")
     arguments.output.mkdir(parents=True, exist_ok=True)
-    written = {arguments.output / f"{stem}.json": dump(WRITERS[stem](), ascii=stem in TEXTS)
-               for stem in arguments.stems or WRITERS}
+    written = {arguments.output / f"{stem}.json": file_of(stem) for stem in arguments.stems or WRITERS}
     return write_files(written, arguments.check, "what the reference gives; run tools/vectors.py")
 
 

@@ -5,7 +5,7 @@
 #
 #     tools/wheel_check.sh PYTHON ... [-- argument of pytest ...]      for example: python3.11 python3.13 -- -m "not slow"
 set -euo pipefail
-usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+. "$(dirname "$0")/common.sh"
 pythons=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
     command -v "$1" > /dev/null || { echo "$1 is no program: name Python executables" >&2; exit 2; }
@@ -21,16 +21,9 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
-logged() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; return 1; }; }
 
-mkdir "$work/project" "$work/unpacked"
-if git rev-parse --is-inside-work-tree > /dev/null 2>&1; then
-    git ls-files -z --cached --others --exclude-standard \
-        | while IFS= read -r -d '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done \
-        | tar --null -T - -cf - | tar -xf - -C "$work/project"
-else
-    tar --exclude='./.venv*' --exclude=./build --exclude='*.so' -cf - . | tar -xf - -C "$work/project"
-fi
+mkdir "$work/unpacked"
+copy_project "$work/project"
 "${pythons[0]}" -m venv "$work/build"
 logged "$work/build/bin/pip" install build
 logged "$work/build/bin/python" -m build --sdist --outdir "$work/sdist" "$work/project"

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 class Worker:
@@ -66,25 +66,35 @@ class Worker:
         return {"estimates": [float(value) for value in found]}
 
 
+def answer_lines(answer: Callable[[dict[str, Any]], dict[str, Any]], answers: TextIO) -> None:
+    """Answer requests, each a line of JSON, until standard input ends; an exception becomes an answer with "error"."""
+    for line in sys.stdin:
+        try:
+            found = answer(json.loads(line))
+        except Exception as error:  # whatever a foreign package raises
+            traceback.print_exc()
+            found = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(found), file=answers, flush=True)
+
+
+def take_output() -> TextIO:
+    """Return standard output for answers; what else is printed must not come between them, and goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
 def main() -> int:
     """Answer requests until standard input ends. Arguments: the peer, and the CPU to stay on (optional)."""
     if len(sys.argv) > 2 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(sys.argv[2])})
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a peer prints must not come between the answers
+    answers = take_output()
     try:
         worker = Worker(importlib.import_module(f"by_{sys.argv[1]}"))
-    except Exception as error:  # whatever a foreign package raises
+    except Exception as error:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=answers, flush=True)
         return 1
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = getattr(worker, request["do"])(request)
-        except Exception as error:
-            traceback.print_exc()
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=answers, flush=True)
+    answer_lines(lambda request: getattr(worker, request["do"])(request), answers)
     return 0
 
 

@@ -11,7 +11,7 @@ import benches
 import pytest
 
 pytest.importorskip("pyarrow")
-spark_shapes, processes = benches.imported("spark_shapes", "processes")
+spark_shapes, measure = benches.imported("spark_shapes", "measure")
 
 
 def task(stage: int, seconds: float, shuffled: int, reason: str = "Success") -> dict[str, object]:
@@ -38,7 +38,7 @@ def test_an_event_log_by_steps(tmp_path, prop):
 def test_memory_of_a_tree_of_processes():
     program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'b = b\"x\" * (64 << 20); input()'])"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as process:
-        with processes.Memory({"one": process.pid}, every=0.1) as memory:
+        with measure.Watched(lambda: measure.memory_of_trees({"one": process.pid}), every=0.1) as memory:
             while memory.peak["one"] < 64 << 20:
                 assert process.poll() is None
         process.communicate(b"\n")

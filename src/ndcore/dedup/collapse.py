@@ -17,8 +17,8 @@ from ndcore.notebook import NotebookTable, show_result
 from ndcore.pairs.folding import group_positions
 from ndcore.pairs.scored import Holders
 from ndcore.readonly import Frozen
-from ndcore.text.digests import first_equal, repeated
-from ndcore.text.inputs import as_texts, original_digest, take
+from ndcore.text.digests import first_equal, original_digests, repeated
+from ndcore.text.inputs import as_texts, take
 from ndcore.text.shingling import Shingling, given_shingling
 
 VOLUME = 1 << 20  # pairs, once for each common shingle, that are counted at a time
@@ -144,8 +144,8 @@ def _leaders(texts: Sequence[Text], values: UInts, offsets: Ints, shingling: Shi
     if len(which):
         group = take(texts, which)
         digests = shingling.shingler.digests(shingling.batch(group))
-        for i in np.flatnonzero(sizes[which] == 0).tolist():
-            digests[i] = np.frombuffer(original_digest(group[i]), np.uint8)
+        empty = np.flatnonzero(sizes[which] == 0)
+        digests[empty] = original_digests(group, empty)
         leaders[which] = which[first_equal(digests, [sizes[which]])]
     return leaders
 

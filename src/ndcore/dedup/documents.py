@@ -37,9 +37,10 @@ from ndcore.text.digests import (
     digest_again,
     first_among,
     first_equal,
+    original_digests,
     repeated,
 )
-from ndcore.text.inputs import Extracted, lengths, original_digest, take
+from ndcore.text.inputs import Extracted, lengths, take
 from ndcore.text.shingling import Shingling
 
 HEAD, HEAD_BYTES = 1024, 1 << 20  # documents, or bytes of text, that are read before deciding how to read the rest
@@ -167,9 +168,9 @@ class FirstPass:
         if invalid_bytes:
             shingling = self.sketcher.shingling
             invalid_bytes += shingling.shingler.fingerprints(shingling.batch(others))[2]
-        for i in np.flatnonzero(~own & ~valid).tolist():
-            if isinstance(text := texts[i], Extracted):  # the bytes of its original may differ
-                digests[i, :16] = np.frombuffer(original_digest(text), np.uint8)
+        empty = np.flatnonzero(~own & ~valid)
+        empty = empty[[isinstance(texts[i], Extracted) for i in empty.tolist()]]  # the bytes of their originals may differ
+        digests[empty, :16] = original_digests(texts, empty)
         rows = None if read.rows is None else read.rows[number]
         sets = None if read.sets is None else (np.flatnonzero(own), *read.sets[1:])
         return Reading(read.hashes[number], digests, read.known[number], None, valid, invalid_bytes, None, rows, sets)

@@ -27,9 +27,14 @@ def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batc
 def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -> NDArray[np.uint8]:
     """Digest the texts at these positions, and the originals of texts without shingles; uint8 (which, 16)."""
     digests = raw.digests(which)
-    for i in np.flatnonzero(~valid[which]).tolist():
-        digests[i] = np.frombuffer(original_digest(texts[int(which[i])]), np.uint8)
+    empty = np.flatnonzero(~valid[which])
+    digests[empty] = original_digests(texts, which[empty])
     return digests
+
+
+def original_digests(texts: Sequence[Text], which: Ints) -> NDArray[np.uint8]:
+    """Digest the originals of the texts at these positions; uint8 (which, 16)."""
+    return np.frombuffer(b"".join(original_digest(texts[i]) for i in which.tolist()), np.uint8).reshape(-1, 16)
 
 
 def first_equal(digests: NDArray[np.uint8], others: Sequence[AnyArray] = (), rank: Ints | None = None) -> Ints:
