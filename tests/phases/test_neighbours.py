@@ -14,7 +14,8 @@ from ndcore.phases import neighbours
 from ndcore.phases.neighbours import read_sharing, reject_pairs, select_sharing
 
 parquet = pytest.importorskip("pyarrow.parquet")
-COLUMNS = ["rank", "key", "file", "valid", "deciding", "features", "how"]
+COLUMNS = ["rank", "key", "file", "valid", "deciding", "features"]
+DECIDED = {"how": "string", "leader": "int64"}  # the files have no leaders
 
 
 @pytest.mark.parametrize("words", [1, 64])
@@ -70,11 +71,12 @@ def test_stored_documents_that_share_a_value(tmp_path, monkeypatch):
     files = [stored(tmp_path, name, rows[start::2]) for start, name in enumerate(("one", "two"))]
     at = [pa.RecordBatch.from_pydict({"at": pa.array([], pa.int64())}), pa.RecordBatch.from_pydict({"at": [0, 1]})]
     got = [row for batch in read_sharing(at, shares=[files[:1], files[1:]], root=str(tmp_path), columns=COLUMNS,
-                                         wanted=filter_of(wanted, 64)) for row in batch.to_pylist()]
+                                         decided=DECIDED, wanted=filter_of(wanted, 64)) for row in batch.to_pylist()]
     ranks = {row["rank"] for row in got}
     assert {rank for rank, by in sharing.items() if by != "feature of no shingles"} <= ranks and len(got) == len(ranks) < 60
     assert not ranks & {rank for rank, by in sharing.items() if by == "feature of no shingles"}
-    assert all(list(row) == COLUMNS and row["key"] == f'{{"url":"ü{row["rank"]}","row":{row["rank"]}}}'
+    assert all(list(row) == [*COLUMNS, *DECIDED] and row["leader"] is None for row in got)
+    assert all(row["key"] == f'{{"url":"ü{row["rank"]}","row":{row["rank"]}}}'
                and row["file"] == "file:/a" and row["how"] == ("identical" if row["rank"] % 2 else None) for row in got)
 
 
@@ -89,7 +91,8 @@ def test_stored_documents_that_cannot_be_read(tmp_path, path, columns, message):
     (tmp_path / "tables" / "t" / "no.parquet").write_bytes(b"PAR1 of no use PAR1")
     at = [pa.RecordBatch.from_pydict({"at": [0]})]
     with pytest.raises(ValueError, match=message):
-        list(read_sharing(at, shares=[[path]], root=str(tmp_path), columns=columns, wanted=filter_of([1], 1)))
+        list(read_sharing(at, shares=[[path]], root=str(tmp_path), columns=columns, decided={},
+                          wanted=filter_of([1], 1)))
 
 
 def test_pairs_that_bitmaps_reject():

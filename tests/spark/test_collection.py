@@ -86,7 +86,7 @@ def test_what_an_add_does_once(spark, tmp_path, monkeypatch):
     done = collection.add(two, batch="crawl 3")
     assert done.repeated and collection.batches == ["crawl 1", "another", "crawl 3"]
     assert [row.id for row in done.verdicts.collect()] == ["e"]
-    assert len(list((tmp_path / "all" / "tables").iterdir())) == 6
+    assert len(list((tmp_path / "all" / "tables").iterdir())) == 9
     check(collection, [*FIRST, *SECOND, ("e", b"uno dos tres")], **options)
 
 

@@ -92,7 +92,10 @@ def forged(manifest: CollectionManifest, **changes: object) -> bytes:
 @pytest.mark.parametrize(("changes", "message"), [
     ({"segments": [{"table": "../etc", "first": 0, "documents": 7, "commit": 1}]}, "'../etc' is not a name of a table"),
     ({"segments": [{"table": "/etc", "first": 0, "documents": 7, "commit": 1}]}, "'/etc' is not a name of a table"),
-    ({"changed": "../versions"}, "is not a name of a table"),
+    ({"changed": ["../versions"]}, "is not a name of a table"),
+    ({"changed": "../versions"}, "'../versions' is not a list of tables"),
+    ({"changed": [None]}, r"\[None\] is not a list of tables"),
+    ({"changed": ["f" * 16 + "-changed"]}, "there is no table"),
     ({"commits": [{"kind": "add", "batch": 1, "documents": 7, "changes": ".."}]}, "is not a name of a table"),
     ({"segments": [{"table": "f" * 16 + "-documents", "first": 0, "documents": 7, "commit": 1}]}, "there is no table"),
     ({"segments": [{"table": TABLE, "first": 0, "documents": 7, "commit": 1}] * 2}, "overlaps another one"),
@@ -103,7 +106,8 @@ def forged(manifest: CollectionManifest, **changes: object) -> bytes:
     ({"commits": []}, "its commits are not as many as its version says"),
     ({"previous": "0" * 32}, "it does not follow version 0"),
     ({"version": 2}, "it is of another version than 1"),
-    ({"ndcore.spark.collection": 2}, "it is of another format than 1"),
+    ({"ndcore.spark.collection": 3}, "it is of format 3, and this ndcore reads 1 and 2"),
+    ({"ndcore.spark.collection": 1, "changed": "../versions"}, "is not a name of a table"),
     ({"speed": 1}, "not the manifest of version 1"),
 ])
 def test_a_forged_manifest_is_refused(versions, changes, message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,8 @@ class StoredFile(NamedTuple):
 
 
 def read_sharing(
-    batches: Batches, *, shares: Sequence[Sequence[str]], root: str, columns: Sequence[str], wanted: UInts
+    batches: Batches, *, shares: Sequence[Sequence[str]], root: str, columns: Sequence[str], decided: Mapping[str, str],
+    wanted: UInts,
 ) -> Iterator[Any]:
     """Read the stored documents that may share the deciding digest, or a feature of valid ones, with wanted documents.
 
@@ -56,13 +57,15 @@ def read_sharing(
         The directory of the collection.
     columns : sequence of str
         The columns to read, with ``valid``, ``deciding`` and ``features``. A struct, as ``key``, is read as JSON.
+    decided : mapping of str to str
+        More columns, which only tables of format 1 have, and their Arrow types; null in other tables.
     wanted : uint64 (words,)
         A filter of features, and of the first eight bytes of digests.
 
     Yields
     ------
     record batches
-        These columns of the documents that pass the filter: all that share a value, and some others.
+        All these columns of the documents that pass the filter: all that share a value, and some others.
 
     Raises
     ------
@@ -75,19 +78,21 @@ def read_sharing(
     """
     for file in (file for batch in batches for at in batch.column("at").to_pylist() for file in shares[at]):
         try:
-            for batch in drop_empty(_read_columns(str(below(root, file)), columns)):
+            for batch in drop_empty(_read_columns(str(below(root, file)), [*columns, *decided])):
                 deciding = np.ascontiguousarray(byte_rows(batch.column("deciding"))[:, :8]).view("<u8").reshape(-1)
                 passed = numbers(batch, "valid") & _may_share(batch.column("features"), wanted) | may_have(wanted, deciding)
                 taken = batch.take(np.flatnonzero(passed))
-                yield as_batch(**{name: _as_plain(taken.column(name)) for name in columns})
+                stored = {name: _as_plain(taken.column(name)) for name in taken.schema.names}
+                yield as_batch(**{name: stored[name] for name in columns}, **{
+                    name: stored.get(name, arrow().nulls(taken.num_rows, kind)) for name, kind in decided.items()})
         except (OSError, KeyError, ValueError) as error:
             raise ValueError(f"{root}/{file} cannot be read: {error}; a table of a collection never changes") from error
 
 
 def _read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
-    """Read columns of a Parquet file in batches; strings, of which a table has few, by their dictionary."""
+    """Read columns of a Parquet file in batches; paths, of which a table has few, by their dictionary."""
     parquet = imported("pyarrow.parquet", "ndcore.spark")
-    with parquet.ParquetFile(path, read_dictionary=["file", "how"]) as source:
+    with parquet.ParquetFile(path, read_dictionary=["file"]) as source:
         yield from source.iter_batches(ROWS, columns=list(columns), use_threads=False)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import unquote, urlsplit
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import AnyPath, UInts
@@ -27,20 +28,22 @@ from ndcore.spark.documents import (
     MOST,
     SparkDocuments,
     check_keys,
+    extend_schema,
     key_columns,
     key_sql,
     key_struct,
     label_of,
-    rank_documents,
+    rank_rows,
     refuse_taken,
     with_keys,
+    with_scopes,
 )
 from ndcore.spark.file_ranges import share_among_tasks
 from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
 from ndcore.spark.settling import DECIDED, SHARED, Settling
-from ndcore.spark.verification import filter_of
+from ndcore.spark.verification import ADVICE, filter_of
 from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.storage.container import CorruptFile
@@ -51,10 +54,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap")
+SKETCHED_ROWS = ("rank", "key", "file", "row", "valid", "bytes", "deciding", "scope", "features", "size", "bitmap", "added")
 CHANGES = ", ".join(["rank bigint", "removed boolean", *(f"{name} {kind}" for name, kind in DECIDED.items())])
+ARROW_TYPES = {name: {"bigint": "int64"}.get(kind, kind) for name, kind in DECIDED.items()}
 CHANGED = ("representative", "class", "resemblance")
 ROW_GROUP = 1 << 18  # bytes of a row group of copied texts, all of which is read for one of them
+SENT = 32 << 20  # bytes of stored keys and ranks that go to all tasks, so that no row of a new document is moved
 TASK_PAIRS = 1 << 22
 KEY_HASH = "xxhash64(key)"
 
@@ -120,6 +125,7 @@ class GrowingCollection:
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFile(f"{self.path}: the settings in its manifest cannot be read: {error!r:.300}") from error
         self._schema: StructType | None = None  # schema of the rows of documents, once some were read
+        self._of_first_format = False  # whether these have decisions of their own
         self._sketcher = MinHasher.from_recipe(sketches, shingling)
         self.recipe = self.rules.recipe(self._sketcher.recipe, self.filter)
 
@@ -411,46 +417,82 @@ class GrowingCollection:
 
     def _rows(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
         """Read the rows of all documents; None before the first batch."""
+        documents = self._documents(work, manifest)
+        return None if documents is None else _with_changes(documents, self._read_changes(work, manifest))
+
+    def _documents(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
+        """Read the rows of all documents as their tables have them, also of removed ones; None before the first batch."""
         if not manifest.segments:
             return None
-        rows = self._read(work, [segment.table for segment in manifest.segments], self._schema)
-        self._schema = rows.schema
-        if manifest.changed is None:
-            return rows
-        return _with_changes(rows, self._read(work, [manifest.changed], CHANGES))
+        names = [segment.table for segment in manifest.segments]
+        if self._schema is None:
+            one = self._read(work, names[:1])
+            lacking = [f"{name} {kind}" for name, kind in DECIDED.items() if name not in one.columns]
+            self._schema = extend_schema(one, ", ".join(lacking)) if lacking else one.schema
+            self._of_first_format = not lacking  # later tables are of this format, or of a later one
+        return self._read(work, names, self._schema)
+
+    def _read_changes(self, work: Work, manifest: CollectionManifest) -> DataFrame | None:
+        """Read the decisions that the tables of documents lack, and which documents are removed."""
+        return self._read(work, manifest.changed, CHANGES) if manifest.changed else None
 
     def _read_sharing(self, work: Work, manifest: CollectionManifest, words: UInts) -> DataFrame:
         """Read the documents that pass a filter of SHARED: all columns but ``added``; keys are JSON."""
         from pyspark.sql import types as T
 
         assert self._schema is not None
-        fields = [T.StructField(field.name, T.StringType()) if field.name == "key" else field
-                  for field in self._schema.fields if field.name != "added"]
+        stored = [T.StructField("key", T.StringType()) if field.name == "key" else field
+                  for field in self._schema.fields if field.name not in ("added", *DECIDED)]
+        decided = [self._schema[name] for name in DECIDED]
         files = [StoredFile(f"{TABLES}/{segment.table}/{path.name}", path.stat().st_size) for segment in manifest.segments
                  for path in sorted(self._versions.table(segment.table).glob("*.parquet"))]
         shares = [[file.path for file in share] for share in share_among_tasks(work.spark, files, work.cores)]
         at = work.spark.range(0, len(shares), 1, max(1, len(shares))).toDF("at")
-        rows = work.apply(at, read_sharing, T.StructType(fields), shares=shares, root=self.path,
-                          columns=[field.name for field in fields], wanted=words)
-        if manifest.changed is None:
-            return rows
-        return _with_changes(rows, self._read(work, [manifest.changed], CHANGES))
+        rows = work.apply(at, read_sharing, T.StructType([*stored, *decided]), shares=shares, root=self.path,
+                          columns=[field.name for field in stored], decided=ARROW_TYPES, wanted=words)
+        return _with_changes(rows, self._read_changes(work, manifest))
+
+    def _find_keys(self, work: Work, manifest: CollectionManifest, keys: DataFrame, words: UInts) -> DataFrame:
+        """Find the documents with these keys: ``rank``, ``key`` and ``version_of``. words: of a filter with their KEY_HASH.
+
+        Of most documents nothing but a hash of the key goes to Python; keys are compared where hashes are equal.
+        """
+        documents = self._documents(work, manifest)
+        assert documents is not None
+        hashed = documents.selectExpr("rank", f"{KEY_HASH} as _hash")
+        selected = work.apply(hashed, select_sharing, hashed.schema, column="_hash", wanted=words)
+        alike = selected.join(keys.selectExpr(f"{KEY_HASH} as _hash"), "_hash", "left_semi").select("rank")
+        alike = work.keep(alike, "documents with the hash of a key")
+        if alike.isEmpty():
+            return documents.where("false").select("rank", "key", "version_of")
+        rows = documents.select("rank", "key", *DECIDED).join(alike, "rank", "left_semi")
+        rows = _with_changes(rows, self._read_changes(work, manifest))
+        return rows.select("rank", "key", "version_of").join(keys, "key", "left_semi")
 
     def _verdicts(self, work: Work, manifest: CollectionManifest) -> DataFrame:
         """Conclude the verdicts on all documents, with RANK."""
-        rows = self._rows(work, manifest)
-        if rows is None:
+        documents = self._documents(work, manifest)
+        if documents is None:
             raise ValueError(f"{self.path} has no documents: add a batch first")
-        return self._conclude(rows)
+        changes, decided = self._read_changes(work, manifest), documents.where("leader is not null")
+        if changes is not None:
+            now = changes.where("not removed").select("rank", *DECIDED)
+            if self._of_first_format:
+                decided = decided.join(changes.select("rank"), "rank", "left_anti").select(*now.columns).union(now)
+            else:
+                decided = now
+            if any(commit.changes is not None for commit in manifest.commits):
+                documents = documents.join(changes.where("removed").select("rank"), "rank", "left_anti")
+        return self._conclude(documents, decided)
 
-    def _conclude(self, rows: DataFrame) -> DataFrame:
-        """Conclude the verdicts on documents by their rows."""
+    def _conclude(self, rows: DataFrame, decided: DataFrame) -> DataFrame:
+        """Conclude the verdicts on documents by their rows, and the decisions on those that do not represent themselves."""
         from pyspark.sql import functions as F
 
         rows = rows.withColumn("key", F.expr("struct(key.*, added)"))
-        followers = rows.where("leader != rank").select("rank", "leader", "how")
-        labels = rows.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
-                                                                          "resemblance as score")
+        followers = decided.where("leader != rank").select("rank", "leader", "how")
+        labels = decided.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
+                                                                             "resemblance as score")
         return conclude_verdicts(SparkDocuments(rows, followers, 0), labels, None, self.rules).drop("against")
 
     def _change(self, spark: SparkSession, manifest: CollectionManifest, batch: BatchId | None, *, repeated: bool) -> Change:
@@ -500,25 +542,23 @@ class GrowingCollection:
         if before.key not in (None, kind):
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
         check_keys(work, sides)
-        made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
-        ranked, total, _ = rank_documents(work, sides, [], sketch_documents, made, sketcher=self._sketcher,
-                                          design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
-                                          bitmap_key=self._bitmap_key)
+        order, total, _ = rank_rows(work, sides.select("key", "against"), [])
         if before.following + total > MOST:
             raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
-        columns = [name for name in SKETCHED_ROWS if name in ranked.columns]
-        new = ranked.withColumn("rank", ranked["rank"] + before.following).select(*columns)
+        table = f"{token}-documents"
+        new = self._write_documents(work, sides, order, before, table)
         old = self._rows(work, before)
         gone = None
         if old is None:
-            none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
-            old = new.where("false").selectExpr("*", f"{before.version}L as added", *none)
+            old = new.where("false").selectExpr("*", *_undecided())
             first = old.select("rank", "key", "version_of")
-            sharing = old.withColumn("key", F.to_json("key"))
+            sharing = old.withColumn("key", F.to_json("key")).drop("added")
         else:
             words = filter_of(work, new, KEY_HASH, *SHARED, count=total * (self.filter.groups + 2))
-            first = self._find_repeats(work, old, new, words, repeated)
+            first = self._find_repeats(work, before, new, words, repeated)
             sharing = self._read_sharing(work, before, words)
+        added = new
+        new = new.drop("added")
         if repeated == "replace" and before.segments:
             gone = work.keep(first.select("rank"), "documents that are replaced")
             gone = None if gone.isEmpty() else gone
@@ -528,18 +568,39 @@ class GrowingCollection:
             entering = new.join(of_key, "key", "left")
         decided = self._settling(work, before).settle(old, entering, sharing, gone)
         decided = decided if gone is None else work.keep(decided, "decisions")
-        number = before.version + 1
-        work.describe("rows of the new documents")
-        table = f"{token}-documents"
-        rows = decided.where(f"rank >= {before.following}").selectExpr(*columns, f"{number}L as added", *DECIDED)
-        rows.write.parquet(_uri(self._versions.table(table)))
+        commit = replace(commit, documents=total)
         fields: dict[str, Any] = {
             "key": kind, "following": before.following + total,
-            "segments": (*before.segments, Segment(table, before.following, total, number))}
-        if gone is None:
-            return self._versions.commit(before, replace(commit, documents=total), **fields)
-        both = old.unionByName(self._read(work, [table], rows.schema))
-        return self._overlay(work, before, replace(commit, documents=total), token, both, old, decided, gone, fields)
+            "segments": (*before.segments, Segment(table, before.following, total, before.version + 1))}
+        if gone is not None:
+            both = old.unionByName(added.selectExpr("*", *_undecided()))
+            return self._overlay(work, before, commit, token, both, old, decided, gone, fields)
+        work.describe("decisions on the new documents")
+        changed = f"{token}-changed"
+        rows = decided.selectExpr("rank", "false as removed", *DECIDED)
+        rows.write.parquet(_uri(self._versions.table(changed)))
+        return self._versions.commit(before, commit, changed=(*before.changed, changed), **fields)
+
+    def _write_documents(
+        self, work: Work, sides: DataFrame, order: DataFrame, before: CollectionManifest, table: str
+    ) -> DataFrame:
+        """Sketch the new documents, and write their table; return its rows. order: ``key`` and ``rank`` among them."""
+        from pyspark.sql import functions as F
+
+        made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
+        sketched = work.apply(sides, sketch_documents, extend_schema(sides.drop("text"), made), text="text",
+                              sketcher=self._sketcher, design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
+                              bitmap_key=self._bitmap_key)
+        work.describe("sketches")
+        changed = f"""raise_error(concat('the document ', to_json(key), ' was not there when keys were read{ADVICE}'))"""
+        ranks = order.selectExpr("key", f"rank + {before.following}L as rank")
+        if sum(Path(unquote(urlsplit(file).path)).stat().st_size for file in order.inputFiles()) <= SENT:
+            ranks = F.broadcast(ranks)
+        ranked = with_scopes(sketched).join(ranks, "key", "left").withColumns({
+            "rank": F.expr(f"coalesce(rank, cast({changed} as bigint))"), "added": F.lit(before.version + 1).cast("bigint")})
+        rows = ranked.select(*(name for name in SKETCHED_ROWS if name in ranked.columns))
+        rows.write.parquet(_uri(self._versions.table(table)))
+        return self._read(work, [table], rows.schema)
 
     def _remove(
         self, work: Work, keys: DataFrame, before: CollectionManifest, commit: Commit, token: str, unknown: str
@@ -552,7 +613,7 @@ class GrowingCollection:
         if before.key != kind:
             raise ValueError(f"the keys are {kind}, and the collection has keys {before.key}; cast them")
         keys = work.keep(keys.distinct(), "keys of documents that go away")
-        found = _select_keys(work, old.select("rank", "key"), filter_of(work, keys, KEY_HASH)).join(keys, "key", "left_semi")
+        found = self._find_keys(work, before, keys, filter_of(work, keys, KEY_HASH))
         gone = work.keep(found.select("rank", "key"), "documents that go away")
         missing = keys.join(gone.select("key"), "key", "left_anti").limit(1).collect()
         if missing and unknown == "refuse":
@@ -566,7 +627,7 @@ class GrowingCollection:
         fields: dict[str, Any],
     ) -> CollectionManifest:
         """Decide on the collection without some documents, and commit."""
-        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns))
+        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns and name != "added"))
         decided = self._settling(work, before).settle(old, new, None, gone).select("rank", *DECIDED)
         decided = work.keep(decided, "decisions")
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
@@ -589,26 +650,27 @@ class GrowingCollection:
         states = old.selectExpr("rank", *(f"{name} as {name}_before" for name in DECIDED))
         moved = older.join(states, "rank").where(f"not ({same})").select("rank", *DECIDED)
         moved = work.keep(moved, "decisions that changed")
-        none = (f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items())
-        changes = moved.selectExpr("rank", "false as removed", *DECIDED).union(gone.selectExpr("rank", "true", *none))
+        entered = decided.where(f"rank >= {before.following}").select("rank", *DECIDED)
+        changes = moved.union(entered).selectExpr("rank", "false as removed", *DECIDED)
+        changes = changes.union(gone.selectExpr("rank", "true", *_undecided()))
         rows = changes
-        if before.changed is not None:
-            earlier = self._read(work, [before.changed], CHANGES).join(changes.select("rank"), "rank", "left_anti")
-            rows = rows.union(earlier.select(*rows.columns))
+        if (earlier := self._read_changes(work, before)) is not None:
+            rows = rows.union(earlier.join(changes.select("rank"), "rank", "left_anti").select(*rows.columns))
         first = min((segment.first for segment in segments), default=before.following)
         names = {"changed": f"{token}-changed", "changes": f"{token}-changes"}
         work.describe("rows that replace others")
         rows.where(f"rank >= {first}").write.parquet(_uri(self._versions.table(names["changed"])))
         now = _with_changes(both, changes)
-        differences = _differences(self._conclude(old), self._conclude(now))
+        differences = _differences(self._conclude(old, old), self._conclude(now, now))
         differences.write.parquet(_uri(self._versions.table(names["changes"])))
-        fields = {**fields, "changed": names["changed"]}
+        fields = {**fields, "changed": (names["changed"],)}
         return self._versions.commit(before, replace(commit, changes=names["changes"]), **fields)
 
-    def _find_repeats(self, work: Work, old: DataFrame, new: DataFrame, words: UInts, repeated: str) -> DataFrame:
+    def _find_repeats(
+        self, work: Work, before: CollectionManifest, new: DataFrame, words: UInts, repeated: str
+    ) -> DataFrame:
         """Find the older documents whose keys new ones have. Raises ValueError if there are any and they are refused."""
-        matching = _select_keys(work, old.select("rank", "key", "version_of"), words)
-        found = matching.join(new.select("key"), "key", "left_semi")
+        found = self._find_keys(work, before, new.select("key"), words)
         if repeated != "refuse":
             return found
         work.describe("check of keys against the collection")
@@ -618,18 +680,22 @@ class GrowingCollection:
         return found
 
 
-def _select_keys(work: Work, rows: DataFrame, words: UInts) -> DataFrame:
-    """Select the rows whose key may be in a filter of KEY_HASH."""
-    hashed = rows.selectExpr("*", f"{KEY_HASH} as _hash")
-    return work.apply(hashed, select_sharing, hashed.schema, column="_hash", wanted=words).drop("_hash")
+def _undecided() -> list[str]:
+    """List the SQL of DECIDED where the table of documents has no decisions."""
+    return [f"cast(null as {kind}) as {name}" for name, kind in DECIDED.items()]
 
 
-def _with_changes(rows: DataFrame, changes: DataFrame) -> DataFrame:
-    """Return the rows of changed documents after the changes: ``rank``, ``removed`` and DECIDED."""
+def _with_changes(rows: DataFrame, changes: DataFrame | None) -> DataFrame:
+    """Decide on rows of tables of documents by rows of changes; others lead and represent themselves."""
+    names = [name for name in rows.columns if name not in DECIDED]
+    undecided = "leader is null"  # tables of format 1 have decisions of their own
+    own = {"version_of": "version_of", "leader": "coalesce(leader, rank)", "how": "how",
+           "label": f"if({undecided}, rank, label)", "resemblance": f"if({undecided}, 1D, resemblance)"}
+    if changes is None:
+        return rows.selectExpr(*names, *(f"{sql} as {name}" for name, sql in own.items()))
     now = changes.selectExpr("rank", f"struct(removed, {', '.join(DECIDED)}) as now")
-    decided = [f"if(now is null, {name}, now.{name}) as {name}" for name in DECIDED]
     return rows.join(now, "rank", "left").where("now is null or not now.removed").selectExpr(
-        *(name for name in rows.columns if name not in DECIDED), *decided)
+        *names, *(f"if(now is null, {sql}, now.{name}) as {name}" for name, sql in own.items()))
 
 
 def _differences(before: DataFrame, now: DataFrame) -> DataFrame:

@@ -238,31 +238,28 @@ def number_documents(
         SQL for ``how`` in `SparkDocuments.followers`, with ``first.bytes`` (and ``first.tokens``, if they are made) of the
         leader.
     """
-    ranked, _, first_new = rank_documents(work, sides, order, phase, made, **given)
-    return SparkDocuments(ranked, _find_followers(work, ranked, how), first_new)
-
-
-def rank_documents(
-    work: Work, sides: DataFrame, order: Sequence[str], phase: Callable[..., Any], made: str, **given: Any
-) -> tuple[DataFrame, int, int]:
-    """Sketch the documents of both sides, and sort them in keep order: see `number_documents`.
-
-    Returns the rows of `SparkDocuments.ranked`, with ``file`` and ``row`` if the documents have them, the number of
-    documents, and how many of them are in `against`.
-    """
     from pyspark.sql import functions as F
 
     if work.recorded:
         sides = sides.withColumn("seen", F.xxhash64(*sides.columns))
     known = sides.drop("text")
-    schema = extend_schema(known, made)
-    columns = schema.names[len(known.columns):]
-    sketched = work.keep(work.apply(sides, phase, schema, text="text", **given), "sketches")
+    sketched = work.keep(work.apply(sides, phase, extend_schema(known, made), text="text", **given), "sketches")
     if work.taken:
         _refuse_changes(sides, sketched)
-    sketched = sketched.drop("seen")
+    ranked, _, first_new = rank_rows(work, sketched.drop("seen"), order)
+    ranked = with_scopes(ranked.withColumn("label", F.col("scope")) if "scope" in ranked.columns else ranked)
+    return SparkDocuments(ranked, _find_followers(work, ranked, how), first_new)
+
+
+def rank_rows(work: Work, rows: DataFrame, order: Sequence[str]) -> tuple[DataFrame, int, int]:
+    """Sort the rows of documents in keep order (see `number_documents`), and number them.
+
+    Returns them with the column ``rank``, the number of documents, and how many of them are in `against`.
+    """
+    from pyspark.sql import functions as F
+
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
-    in_order = sketched.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition
+    in_order = rows.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition
     placed = work.keep(in_order, "keep order").withColumn("part", F.expr(f"shiftright(place, {PLACE_BITS})"))
     sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
         F.count("*").alias("size"), F.expr("count_if(against) as against")).collect())
@@ -273,17 +270,20 @@ def rank_documents(
         starts[part] = total
         total += size
     listed = ",".join(str(starts.get(part, 0)) for part in range(max(starts, default=0) + 1))
-    labels = [name for name in ("scope", "version", "file", "row") if name in placed.columns]
     # not by a join, which would be repeated by each reading
     start = f"cast(split('{listed}', ',') as array<bigint>)[cast(part as int)]"
-    ranked = placed.select(
-        F.expr(f"{start} + (place & {(1 << PLACE_BITS) - 1}) as rank"), "key", "against", *labels, *columns)
-    if "scope" in labels:
-        ranked = ranked.withColumn("label", F.col("scope"))
-    if "agrees" in ranked.columns:  # without shingles only the bytes decide
-        of_by = F.col("scope") if "scope" in labels else F.lit(b"")
-        ranked = ranked.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
+    ranked = placed.withColumn("rank", F.expr(f"{start} + (place & {(1 << PLACE_BITS) - 1})")).drop("place", "part")
     return ranked, total, sum(against for _, _, against in sizes)
+
+
+def with_scopes(rows: DataFrame) -> DataFrame:
+    """Mix ``agrees`` into ``scope``, where documents have digests of `must_agree`; without shingles only bytes decide."""
+    from pyspark.sql import functions as F
+
+    if "agrees" not in rows.columns:
+        return rows
+    of_by = F.col("scope") if "scope" in rows.columns else F.lit(b"")
+    return rows.withColumn("scope", digest_of(F.concat(of_by, F.expr("if(valid, agrees, binary(''))"))))
 
 
 def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:

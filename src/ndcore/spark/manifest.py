@@ -10,12 +10,12 @@ name                     content
 versions/%012d.json      the manifest of a version, from 0 on
 tables/<16>-documents    Parquet of one `add`: rank bigint, key struct, file string, row bigint, valid boolean,
                          bytes and deciding binary(16), scope binary(16) or not there, features
-                         binary(8 · groups), size bigint, bitmap binary, added bigint, and the decision:
-                         version_of bigint, leader bigint, how string, label bigint, resemblance double
+                         binary(8 · groups), size bigint, bitmap binary, added bigint
 tables/<16>-texts        the copied texts of one `add`: key, against (false), text, scope or not; row groups of
                          256 KB
-tables/<16>-changed      rank, removed boolean and the decision: rows that replace the ones of the documents; one
-                         table for all of them
+tables/<16>-changed      rank, removed boolean and the decision: version_of bigint, leader bigint, how string, label
+                         bigint, resemblance double; of documents that are removed, or do not represent themselves. The
+                         tables of a version have each rank once
 tables/<16>-changes      the verdicts that a change changed: columns of the key, added, representative, class,
                          resemblance, before
 steps/<16>               steps of a job that runs
@@ -25,13 +25,15 @@ steps/<16>               steps of a job that runs
 and ``bitmap`` the words of the bitmap of the set (``bitmaps.h``) under ``bitmap_key``, both little-endian. ``file`` is a URI
 as Spark gives it, or ``tables/NAME/FILE`` in the collection itself, and nothing else. ``leader`` is the rank of the leader,
 its own for a leader; leaders alone have ``label``, the rank of the representative, and ``resemblance``. ``how`` is
-identical, lexical or version, and null for leaders.
+identical, lexical or version, and null for leaders. Other documents lead and represent themselves. In format 1, which is
+read too, documents have their decisions in the columns after ``added``, which hold where no row of ``changed`` replaces
+them, and ``changed`` is a table or null.
 
-A manifest is a JSON object: ``ndcore.spark.collection``, the number of the format, 1; ``version``, that in its name;
+A manifest is a JSON object: ``ndcore.spark.collection``, the number of the format, 2; ``version``, that in its name;
 ``digest``, BLAKE2b-128 of the other fields but these three, as ``json.dumps(…, sort_keys=True, separators=(",", ":"))``;
 ``settings`` of `create`, with ``bitmap_key`` in hexadecimal and ``sketches``, a recipe; ``key``, the type of keys, as Spark
 spells it; ``following``, the next rank; ``segments`` (``table``, ``first`` rank, ``documents``, ``commit``: the version
-that added it), whose ranks ascend; ``changed``, a table or null; ``commits`` (``kind``, ``batch``, ``documents``,
+that added it), whose ranks ascend; ``changed``, a list of tables; ``commits`` (``kind``, ``batch``, ``documents``,
 ``changes``), of which the n-th made version n; ``previous``, BLAKE2b-128 of the file before. Names of tables are 16
 hexadecimal digits, a hyphen and letters, so no manifest names a file outside. A truncated file, a digest that differs, a
 version that is not the one in its name or does not follow the version before, a link, and a table that is missing are
@@ -55,7 +57,7 @@ from ndcore.storage.disk_space import naming, sync, sync_tree
 
 BatchId: TypeAlias = str | int
 
-KIND, FORMAT = "ndcore.spark.collection", 1
+KIND, FORMAT = "ndcore.spark.collection", 2
 VERSIONS, TABLES = "versions", "tables"
 LARGEST = 64 << 20  # most bytes of a manifest
 _NAME = re.compile(r"([0-9]{12})\.json")
@@ -120,8 +122,8 @@ class CollectionManifest:
     following : int
         The rank of the next document.
     segments : tuple of Segment
-    changed : str or None
-        The table of the rows that replace rows of segments.
+    changed : tuple of str
+        The tables of decisions, which replace what the tables of segments say.
     commits : tuple of Commit
         The changes that made the versions from 1 on.
     previous : str
@@ -132,7 +134,7 @@ class CollectionManifest:
     key: str | None = None
     following: int = 0
     segments: tuple[Segment, ...] = ()
-    changed: str | None = None
+    changed: tuple[str, ...] = ()
     commits: tuple[Commit, ...] = ()
     previous: str = ""
 
@@ -152,7 +154,7 @@ class CollectionManifest:
 
     def _tables(self) -> list[str | None]:
         """List the names of its tables; None for a missing one."""
-        return [*(segment.table for segment in self.segments), self.changed, *(commit.changes for commit in self.commits)]
+        return [*(segment.table for segment in self.segments), *self.changed, *(commit.changes for commit in self.commits)]
 
     def encoded(self) -> bytes:
         """Encode this version as the bytes of its file."""
@@ -165,8 +167,9 @@ class CollectionManifest:
         fields = json.loads(data)
         if not isinstance(fields, dict) or KIND not in fields:
             raise ValueError(f"it has no {KIND!r}")
-        if fields.pop(KIND) != FORMAT:
-            raise ValueError(f"it is of another format than {FORMAT}, which this ndcore reads")
+        number = fields.pop(KIND)
+        if number not in (1, FORMAT):
+            raise ValueError(f"it is of format {number!r:.80}, and this ndcore reads 1 and {FORMAT}")
         if fields.pop("version") != version:
             raise ValueError(f"it is of another version than {version}, which its name says")
         digest = fields.pop("digest")
@@ -174,7 +177,12 @@ class CollectionManifest:
             raise ValueError("its digest differs")
         segments = tuple(Segment(**segment) for segment in fields.pop("segments"))
         commits = tuple(Commit(**commit) for commit in fields.pop("commits"))
-        manifest = cls(**fields, segments=segments, commits=commits)
+        changed = fields.pop("changed")
+        if number == 1:
+            changed = [] if changed is None else [changed]
+        if not isinstance(changed, list) or None in changed:
+            raise ValueError(f"{changed!r:.80} is not a list of tables")
+        manifest = cls(**fields, segments=segments, commits=commits, changed=tuple(changed))
         manifest._check(version)
         return manifest
 
@@ -246,7 +254,7 @@ class Versions:
         manifest, _ = self._read(newest)
         if newest and self._read(newest - 1)[1] != manifest.previous:
             raise CorruptFile(f"{self._file(newest)}: it does not follow version {newest - 1}")
-        for name in (*(segment.table for segment in manifest.segments), *([manifest.changed] if manifest.changed else ())):
+        for name in (*(segment.table for segment in manifest.segments), *manifest.changed):
             if not self.table(name).is_dir() or self.table(name).is_symlink():
                 raise CorruptFile(f"{self._file(newest)}: there is no table {self.table(name)}")
         return manifest

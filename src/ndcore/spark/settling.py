@@ -34,6 +34,10 @@ DECIDED = {"version_of": "bigint", "leader": "bigint", "how": "string", "label":
 """Columns of a decision, and their types: the rank of the first document with this key, if it is another one; the rank
 of the first document that equals this one, and how; for a leader, the rank of its representative, and the resemblance to
 it."""
+PARTS = {"its_class": "struct<leader: bigint, how: string>", "its_label": "struct<label: bigint, resemblance: double>",
+         "its_first": "struct<version_of: bigint, leader: bigint>",
+         "before": "struct<leader: bigint, how: string, label: bigint, resemblance: double>"}
+"""What is known of a decision, and its type."""
 AT_ONCE = 4096  # about as many rows of a file have their texts read by a task
 SHARED = ("substring(deciding, 1, 8)", "if(valid, features, binary(''))")  # SQL of the values by which documents meet
 
@@ -83,14 +87,14 @@ class Settling:
         Returns
         -------
         DataFrame
-            The new documents with DECIDED, and older ones whose decision may have changed.
+            ``rank`` and DECIDED of new documents that do not represent themselves, and of others; and of older ones whose
+            decision may have changed.
         """
         left = old if gone is None else old.join(gone, "rank", "left_anti")
         compared, versions, ended = new, None, None
         if "version_of" in new.columns:
             versions = new.where("version_of is not null").select("rank", "version_of")
             compared = new.where("version_of is null").drop("version_of")
-            new = new.drop("version_of")
         entering = compared
         if gone is not None:
             ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
@@ -119,7 +123,7 @@ class Settling:
             led = led.union(leaders.join(over.selectExpr("rank as label"), "label", "left_semi").select("rank")).distinct()
             opened = opened.union(left.where("valid").join(led, "rank", "left_semi").select(*opened.columns))
             labels = self._decide_again(opened, leaders, over.union(gone))
-        return self._compose(left, new, classes, labels, versions, anew=ended is not None)
+        return self._compose(left, classes, labels, versions, anew=ended is not None)
 
     def _find_sharing(self, wanted: DataFrame, count: int | None = None) -> DataFrame:
         """Read the documents of the collection that may share a value with wanted ones. count: of these."""
@@ -191,40 +195,36 @@ class Settling:
         return labels.select("rank", "label", "resemblance")
 
     def _compose(
-        self, left: DataFrame, new: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *,
-        anew: bool,
+        self, left: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *, anew: bool
     ) -> DataFrame:
-        """Join decisions with documents: new ones and, with `anew`, older ones on which a step decided."""
+        """Join the decisions on new documents and, with `anew`, on older ones, on which a step decided."""
+        from pyspark.sql import functions as F
+
         if anew:
             assert versions is not None
             moved = self._find_moved(left, classes)
             versions = self.work.keep(versions.union(moved), "versions and their first documents")
-        of_class = classes.selectExpr("rank", "struct(leader, how) as its_class")
-        of_label = labels.selectExpr("rank", "struct(label, resemblance) as its_label")
-        none = [f"cast(null as {DECIDED[name]}) as {name}" for name in list(DECIDED)[1:]]
-        rows = new.selectExpr("*", *none)
-        if anew and versions is not None:
-            ranks = [decided.select("rank") for decided in (classes, labels, versions)]
-            touched = ranks[0].union(ranks[1]).union(ranks[2]).distinct()
-            rows = rows.union(left.join(touched, "rank", "left_semi").select(*rows.columns))
-        rows = rows.join(of_class, "rank", "left").join(of_label, "rank", "left")
-        if versions is None:
-            rows = rows.selectExpr("*", "cast(null as struct<version_of: bigint, leader: bigint>) as its_first")
-        else:
+        rows = _part(classes, "its_class", "leader, how").union(_part(labels, "its_label", "label, resemblance"))
+        if versions is not None:
             leaders = left.selectExpr("rank as version_of", "leader as leader_before")
             led = classes.selectExpr("rank as version_of", "leader as leader_now")
-            of_version = versions.join(leaders, "version_of", "left").join(led, "version_of", "left").selectExpr(
-                "rank", "struct(version_of, coalesce(leader_now, leader_before) as leader) as its_first")
-            rows = rows.join(of_version, "rank", "left")
+            versions = versions.join(leaders, "version_of", "left").join(led, "version_of", "left").selectExpr(
+                "rank", "version_of", "coalesce(leader_now, leader_before) as leader")
+            rows = rows.union(_part(versions, "its_first", "version_of, leader"))
+        decided = f"rank >= {self.judgement.first_new}"
+        if anew:
+            before = left.join(rows.select("rank"), "rank", "left_semi")
+            rows = rows.union(_part(before, "before", "leader, how, label, resemblance"))
+            decided = f"{decided} or before is not null"
+        rows = rows.groupBy("rank").agg(*(F.max(name).alias(name) for name in PARTS)).where(decided)
         rows = rows.selectExpr(
-            *new.columns, "its_first.version_of", "coalesce(its_first.leader, its_class.leader, leader, rank) as leader",
-            """case when its_first is not null then 'version' when its_class is not null then its_class.how else how end
-                as how""",
-            "its_label", "label as label_before", "resemblance as resemblance_before")
+            "rank", "its_first.version_of", "coalesce(its_first.leader, its_class.leader, before.leader, rank) as leader",
+            "if(its_first is null, if(its_class is null, before.how, its_class.how), 'version') as how", "its_label",
+            "before")
         return rows.selectExpr(
-            *new.columns, "version_of", "leader", "how",
-            "if(leader = rank, coalesce(its_label.label, label_before, rank), null) as label",
-            "if(leader = rank, coalesce(its_label.resemblance, resemblance_before, 1D), null) as resemblance")
+            "rank", "version_of", "leader", "how",
+            "if(leader = rank, coalesce(its_label.label, before.label, rank), null) as label",
+            "if(leader = rank, coalesce(its_label.resemblance, before.resemblance, 1D), null) as resemblance")
 
     @staticmethod
     def _find_moved(left: DataFrame, classes: DataFrame) -> DataFrame:
@@ -260,3 +260,9 @@ def _join_open(others: DataFrame, opened: DataFrame) -> DataFrame:
     open_rows = opened.selectExpr(*(f"`{name}`" for name in opened.columns if name != "key"), "to_json(key) as key",
                                   *undecided)
     return others.select(*open_rows.columns).union(open_rows)
+
+
+def _part(rows: DataFrame, name: str, columns: str) -> DataFrame:
+    """Return a part of decisions, a struct of these columns, with nulls for the other ones of PARTS."""
+    return rows.selectExpr("rank", *(f"cast({f'struct({columns})' if name == other else 'null'} as {kind}) as {other}"
+                                     for other, kind in PARTS.items()))
