@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uintptr_t
 
@@ -162,6 +163,7 @@ def read(paths, size_t most):
     return texts, stamps
 
 
+@cython.boundscheck(False)
 def copy(paths, targets, const int64_t[:, ::1] stamps not None):
     """Copy short files that have not changed to new files, whose permissions are those of other new files.
 
