@@ -111,6 +111,7 @@ def _addresses(encoded):
     return np.array([<uintptr_t> PyBytes_AS_STRING(path) for path in encoded], np.uintp)
 
 
+@cython.boundscheck(False)
 def read(paths, size_t most):
     """Read short files.
 
