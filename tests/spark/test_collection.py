@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import ndcore as nd
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from ndcore.spark import Collection, Conflict
+from ndcore.spark.documents import rank_rows
 from ndcore.spark.manifest import Commit, Segment, Versions
 from ndcore.spark.work import DESCRIPTION
 from ndcore.storage.container import CorruptFile
@@ -88,6 +90,23 @@ def test_what_an_add_does_once(spark, tmp_path, monkeypatch):
     assert [row.id for row in done.verdicts.collect()] == ["e"]
     assert len(list((tmp_path / "all" / "tables").iterdir())) == 9
     check(collection, [*FIRST, *SECOND, ("e", b"uno dos tres")], **options)
+
+
+@pytest.mark.parametrize(("known", "more", "message"), [
+    ("key.id <> 'a'", 0, 'the document {"id":"a"} was not there when keys were read: write the rows as Parquet'),
+    ("true", 1, "3 documents were there when their keys were read, and 2 when their texts were read: write the rows"),
+])
+def test_rows_that_come_or_go_between_two_readings(spark, tmp_path, monkeypatch, known, more, message):
+    """Keys are read before texts: a row that only one reading has is an error, and nothing is added."""
+    def of_another_reading(work, rows, order):
+        order, total, first_new = rank_rows(work, rows, order)
+        return order.where(known), total + more, first_new
+
+    monkeypatch.setattr("ndcore.spark.collection.rank_rows", of_another_reading)
+    collection = Collection.create(tmp_path / "all", id="id", threshold=0.4, shingling=WORDS, copy=True)
+    with pytest.raises(Exception, match=re.escape(message)):
+        collection.add(frame(spark, FIRST, "id string, text binary", 1))
+    assert collection.version == 0 and not list((tmp_path / "all" / "tables").iterdir())
 
 
 @pytest.mark.slow

@@ -546,7 +546,7 @@ class GrowingCollection:
         if before.following + total > MOST:
             raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
         table = f"{token}-documents"
-        new = self._write_documents(work, sides, order, before, table)
+        new = self._write_documents(work, sides, order, total, before, table)
         old = self._rows(work, before)
         gone = None
         if old is None:
@@ -582,9 +582,12 @@ class GrowingCollection:
         return self._versions.commit(before, commit, changed=(*before.changed, changed), **fields)
 
     def _write_documents(
-        self, work: Work, sides: DataFrame, order: DataFrame, before: CollectionManifest, table: str
+        self, work: Work, sides: DataFrame, order: DataFrame, total: int, before: CollectionManifest, table: str
     ) -> DataFrame:
-        """Sketch the new documents, and write their table; return its rows. order: ``key`` and ``rank`` among them."""
+        """Sketch the new documents, and write their table; return its rows.
+
+        order: ``key`` and ``rank`` among them. total: of documents whose keys were read; none of them may be lost.
+        """
         from pyspark.sql import functions as F
 
         made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
@@ -600,7 +603,11 @@ class GrowingCollection:
             "rank": F.expr(f"coalesce(rank, cast({changed} as bigint))"), "added": F.lit(before.version + 1).cast("bigint")})
         rows = ranked.select(*(name for name in SKETCHED_ROWS if name in ranked.columns))
         rows.write.parquet(_uri(self._versions.table(table)))
-        return self._read(work, [table], rows.schema)
+        documents = self._read(work, [table], rows.schema)
+        if (written := documents.count()) != total:
+            raise ValueError(f"{total} documents were there when their keys were read, and {written} when their texts were "
+                             f"read{ADVICE}")
+        return documents
 
     def _remove(
         self, work: Work, keys: DataFrame, before: CollectionManifest, commit: Commit, token: str, unknown: str
