@@ -223,7 +223,7 @@ def test_text_of_all_kinds(tmp_path, capsys, text, options, expected):
 
 def test_text_that_is_none(tmp_path, capsys):
     (tmp_path / "f.txt").write_bytes("5\n4\n".encode("utf-16"))
-    assert "f.txt: byte 0xff after line 0 is not UTF-8" in refused(capsys, 1, "pairs", tmp_path / "f.txt")
+    assert "f.txt:1: byte 0xff is not UTF-8; text is read as UTF-8" in refused(capsys, 1, "pairs", tmp_path / "f.txt")
     (tmp_path / "f.txt").write_text("9" * 6000)
     assert len(refused(capsys, 1, "pairs", tmp_path / "f.txt")) < 300
     (tmp_path / "f.txt").write_text("5 a\0\n")

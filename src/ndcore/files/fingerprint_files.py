@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,7 +207,7 @@ def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | Non
     values: list[int] = []
     ids: list[str] = []
     opened: Any = sys.stdin.fileno() if path == STDIN else path
-    with open(opened, encoding="utf-8-sig", closefd=path != STDIN) as file:
+    with open(opened, encoding="utf-8-sig", errors="surrogateescape", closefd=path != STDIN) as file:
         for number, fields in _read_rows(path, file):
             try:
                 values.append(parse_fingerprint(fields[at], kind, bits))
@@ -222,16 +223,16 @@ def _load_text(path: str, column: FingerprintColumns, kind: str, bits: int | Non
 
 
 def _read_rows(path: str, lines: TextIO) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number, fields) of the lines that are not empty; fields are separated by tabs, else commas, else blanks."""
-    number = 0
-    try:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                separator = next((mark for mark in "\t," if mark in line), None)
-                yield number, [field.strip() for field in line.split(separator)]
-    except UnicodeDecodeError as error:
-        wrong = error.object[error.start]
-        raise ValueError(f"{path}: byte {wrong:#04x} after line {number} is not UTF-8; text is read as UTF-8") from error
+    """Yield (number, fields) of the lines that are not empty; fields are separated by tabs, else commas, else blanks.
+
+    Bytes that are not UTF-8 are surrogates in the lines, as of ``surrogateescape``. Raises ValueError for the first one.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.isascii() and (escaped := re.search("[\udc80-\udcff]", line)):
+            raise ValueError(f"{path}:{number}: byte {ord(escaped[0]) - 0xDC00:#04x} is not UTF-8; text is read as UTF-8")
+        if line.strip():
+            separator = next((mark for mark in "\t," if mark in line), None)
+            yield number, [field.strip() for field in line.split(separator)]
 
 
 def _parse_position(option: str, name: str | None) -> Any:
