@@ -1,6 +1,5 @@
 """Short files: read and copied together, as each would be alone."""
 
-import io
 import os
 import signal
 import stat
@@ -10,10 +9,8 @@ import numpy as np
 import pytest
 
 from ndcore import _short
-from ndcore.files import formats
 from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import DocumentError
-from ndcore.files.formats import Format
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.rewritten_inputs import write_kept
 from ndcore.progress import resolve
@@ -123,34 +120,6 @@ def test_arguments_are_checked():
     for targets, shape in ((["b", "c"], (1, 3)), (["b"], (2, 3)), (["b"], (1, 2))):
         with pytest.raises(ValueError, match="1 files are copied to as many"):
             _short.copy(["a"], targets, np.zeros(shape, np.int64))
-
-
-# ---- formats
-
-
-HEADS = [
-    *(b"\0" * at + magic for at, magic, _ in formats._SIGNATURES),
-    *(b"a" * at + magic for at, magic, _ in formats._SIGNATURES),
-    b"PAR1", b"ARROW1\0\0", b"FEA1", b"WARC/1.1\r\n", b"\r\n\nWARC/1.0\n", b"version https://git-lfs.github.com/spec/v1\n",
-    b"From a@b Mon Jan  1 10:00:00 2024\nFrom: a@b\n", b"From here on: text", b"BZh91AY&SY", b"BZh a word",
-    b"\x28\xb5\x2f\xfd ab", b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x50\x2a\x4d\x18",
-    b"\xff\xfea\0", b"\xfe\xff\0a", b"\xef\xbb\xbfa", b"a\0b\0c\0d\0",
-    b"MZ ab", b"BM ab", b"\xff\xfb ab", b"\x80\3", b"plain", b"\x1b[0m", b"\x7f", b"\xff\xff\xff\xff    ",
-    b"{\"a\": 1}", b"[1]", b"From: a@b\nDate: today\n\nbody", b"<html>", b"com,a)/ 20240101000000 {\"url\": 1}\n",
-    b" CDX N b a\n", b"\xe4\xf6", b"     ",
-]
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.md", "b/cur/a.S", "a.html", "a.json", "a", ".hidden", "a.txt.gz", "a.gz"])
-def test_text_is_recognised_quickly_like_by_all_its_signs(name, monkeypatch):
-    def everything():
-        return [formats.recognise(name, io.BytesIO(head + rest))
-                for head in HEADS for rest in (b"", b" and words\n", b"\1\2\3" * 9, b"\n" * formats.HEAD)]
-
-    quickly = everything()
-    assert name not in ("a.txt", "a.md") or Format("text") in quickly
-    monkeypatch.setattr(formats, "_is_plain", lambda name, head: False)
-    assert quickly == everything()
 
 
 # ---- documents

@@ -460,7 +460,6 @@ class FileDocuments:
         self._blanks.extend([0] * count)
         return np.arange(first, first + count), block
 
-
     def _read_first(self, index: int) -> Iterator[Located]:
         """Yield position and record of each document of a source, and collect ids, places and fields."""
         source, blanks = self.sources[index], 0

@@ -130,12 +130,6 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89NDCORE\n", "file of ndcore"),
 )
 _MAGICS = {at: tuple(magic for offset, magic, _ in _SIGNATURES if offset == at) for at, _, _ in _SIGNATURES}
-_SIGNS = re.compile(
-    rb"PAR1|ARROW1|FEA1|[\r\n]*WARC/|version https://git-lfs|From |BZh|\x28\xb5\x2f\xfd|"
-    + b"|".join((b".{%d}" % at if at else b"") + re.escape(magic) for at, magic, _ in _SIGNATURES),
-    re.DOTALL,
-)  # all that a file of characters without controls may begin with and not be text, if its name says nothing
-_CHARACTERS = bytes({*range(32, 127), *range(128, 256), *b"\t\n\r"})
 _PROSE = set(b"ID3 FORM LZIP wOFF wOF2 GGUF 070701 WEBP WAVE fLaC xar!".split()) | {b"AVI "}  # a text may begin with these
 UNKNOWN = "binary data"
 
@@ -219,8 +213,6 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
     raw = file.read(HEAD)
     if not raw:
         return Format(named or default, ending)
-    if not (named or ending or encoding) and default == "text" and _is_plain(name, raw):
-        return Format("text")
     compression = recognise_compression(raw)
     if ending and compression != ending:
         what = f"{COMPRESSIONS[compression]} data" if compression else _name_binary(raw) or "no compressed data"
@@ -243,13 +235,6 @@ def recognise(name: str, file: IO[bytes], default: str = "text", encoding: str =
             problem = f"{what} data in a {COMPRESSIONS[compression]} file; decompress it first"
             file_format = file_format._replace(problem=problem)
     return file_format
-
-
-def _is_plain(name: str, head: bytes) -> bool:
-    """Tell quickly that a file is text, as most files of large directories are; its name has a suffix that tells nothing."""
-    if head.translate(None, _CHARACTERS) or find_marked_encoding(head) or _SIGNS.match(head):
-        return False
-    return bool(_get_suffix(name)) and not _is_in_maildir(name)
 
 
 def _read_beginning(file: IO[bytes], compression: str, count: int, name: str) -> bytes | None:
