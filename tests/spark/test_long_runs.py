@@ -27,7 +27,7 @@ def pages(seed: int, n: int) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("cluster", "max_holders", "size", "partitions", "side"), [
-    ("star", 20, 60, 2, "against"), ("greedy", 5, 90, 3, "by"), ("components", 2, 36, 2, "by"),
+    ("star", 20, 60, 2, "against"), ("greedy", 5, 90, 3, "by"), ("components", 2, 90, 2, "by"),
     ("components", 12, 42, 5, None),
 ])
 def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, size, partitions, side):
