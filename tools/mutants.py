@@ -66,7 +66,7 @@ _UNTOUCHED = re.compile(r"\s*(?:import |from |@|raise |assert |cdef extern|ctype
 
 
 class Mutant(NamedTuple):
-    """A place in a file, and what stands there afterwards."""
+    """A place in a file, and what is there afterwards."""
 
     room: str
     path: str

@@ -251,7 +251,7 @@ cdef const nd_repeat_run *_runs(const uint64_t[:, ::1] runs) except? NULL:
 
 
 def units(const uint64_t[:, ::1] runs not None, uint64_t places):
-    """Cut runs of windows, all below `places`, into units: windows that always stand together; uint64 (n, 3)."""
+    """Cut runs of windows, all below `places`, into units: windows that always occur together; uint64 (n, 3)."""
     cdef const nd_repeat_run *given = _runs(runs)
     cdef size_t i, n = runs.shape[0], at = 0, count = 0
     cdef uint64_t done = 0, wrong = 0
@@ -322,7 +322,7 @@ def differing(const uint8_t[::1] numbers not None, size_t size, const int64_t[::
 
 
 cdef _check_classes(const uint64_t[:, ::1] units, const uint32_t[::1] classes):
-    """Raise IndexError unless each class is that of the unit at the first place, and units of a class have its windows."""
+    """Raise IndexError unless each class equals the class of the unit at the first place, and units of a class have its windows."""
     cdef size_t i, n = units.shape[0], first
     cdef bint wrong = False
     for i in range(n):

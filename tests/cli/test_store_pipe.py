@@ -163,7 +163,7 @@ BAD_LINES = [
 
 
 def test_bad_lines_are_answered_with_skip(store: Path) -> None:
-    """In one stream: each where it stands, and the pages around them are decided."""
+    """In one stream: each at its place, and the pages around them are decided."""
     lines = b"".join(line + b"\n" for line, _ in BAD_LINES)
     done = decide(store, jsonl(PAGES[:1]) + lines + jsonl(PAGES[1:2]), "--on-error", "skip")
     first, *bad, last = answers(done.stdout)

@@ -1,4 +1,4 @@
-"""Web archives of crawls with Scrapy: what a server sent is what is written, and verdicts stand beside it."""
+"""Web archives of crawls with Scrapy: what a server sent is what is written, and verdicts are beside it."""
 
 from __future__ import annotations
 

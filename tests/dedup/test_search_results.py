@@ -1,6 +1,6 @@
 """Answers of search engines and retrievers: the same form without folded hits, and what is refused.
 
-The classes of LangChain and LlamaIndex stand here as small ones with the documented attributes.
+The classes of LangChain and LlamaIndex are small ones here with the documented attributes.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_windows_over_the_blocks(n):
 
 
 def test_a_source_by_hand():
-    """93 letters are the first with 64 grams; the line is where the last of them stands."""
+    """93 letters are the first with 64 grams; the line is at the last of them."""
     [first], [second] = rows(nd.ScanossWinnower().sketch_many([b"x\n" * 92 + b"y", b"x\n" * 92 + b"\n"]))[0], [None]
     grams = [plain.crc32c(b"x" * 30), plain.crc32c(b"x" * 29 + b"y")]
     assert first == (93, plain.crc32c(min(grams).to_bytes(4, "little"))) and second is None
