@@ -127,7 +127,8 @@ main(["repeats", *sys.argv[2:], "--min-tokens", "5", "--on-error", "skip", "-q"]
 def test_a_killed_process_goes_on(corpus, tmp_path, when):
     assert run(corpus, "-o", tmp_path / "whole", "--threads", 1) == 0
     given = [corpus, "-o", tmp_path / "out", "--threads", 1]
-    killed = subprocess.run([sys.executable, "-c", KILLED, when, *map(str, given)], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", KILLED, when, *map(str, given)]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert (tmp_path / "out.unfinished").is_dir() and not (tmp_path / "out").exists()
     with pytest.MonkeyPatch.context() as patch:
