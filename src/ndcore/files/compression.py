@@ -21,7 +21,7 @@ from ndcore.parallel import thread_count
 
 _BUFFER = 1 << 20
 _INPUT = 1 << 15  # compressed bytes read at a time
-_OUTPUT = 1 << 20  # bytes decompressed at a time, whatever the ratio; zstd: _ZST_BLOCKS
+_OUTPUT = 1 << 20  # bytes decompressed at a time, for any ratio; zstd: _ZST_BLOCKS
 _XZ_MEMORY = 1 << 30  # bytes that decompressing a file may need; "xz -9" needs 65 MiB
 _GZIP = 31  # a value of `wbits`: header and trailer of gzip, a window of 32 KiB
 _RESERVED = 0xE0  # flags of gzip that no writer sets: RFC 1952, section 2.3.1.2
