@@ -364,11 +364,14 @@ def make_tree(folder: Path) -> Path:
 
 
 def put_back(folder: Path, tree: Path) -> None:
-    """Put the extensions, and the C files that Cython wrote, back to how they are without a mutant."""
+    """Put the extensions, and the C files that Cython wrote, back to how they are without a mutant.
+
+    Also in build/lib*: the next build copies the extensions from there, those of earlier mutants too.
+    """
     for path in (folder / "built").glob("*"):
-        target = tree / PACKAGE / path.name
-        if not target.exists() or path.stat().st_mtime_ns != target.stat().st_mtime_ns:
-            shutil.copy2(path, target)
+        for target in (tree / PACKAGE / path.name, *tree.glob(f"build/lib*/ndcore/{path.name}")):
+            if not target.exists() or path.stat().st_mtime_ns != target.stat().st_mtime_ns:
+                shutil.copy2(path, target)
 
 
 def summarise(lines: list[dict[str, str | int]]) -> str:
