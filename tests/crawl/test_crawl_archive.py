@@ -292,6 +292,15 @@ def test_the_head_of_a_response() -> None:
     assert made.request.startswith(b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n")
 
 
+@pytest.mark.parametrize(("headers", "host"), [
+    ({"User-Agent": "x"}, b"example.org"), ({"User-Agent": "x", "Host": "other.example"}, b"other.example"),
+])
+def test_a_request_names_one_host(headers: dict[str, str], host: bytes) -> None:
+    request = scrapy.Request("http://example.org/", headers=headers)
+    made = fetched_response(request, Response(request.url)).request
+    assert [line for line in made.split(b"\r\n") if line.startswith(b"Host")] == [b"Host: " + host]
+
+
 @pytest.mark.parametrize("status", [204, 304])
 def test_statuses_without_content_get_no_length(status: int) -> None:
     made = fetched_response(scrapy.Request("http://example.org/"), Response("http://example.org/", status))

@@ -220,6 +220,12 @@ def test_a_recipe_makes_its_sketcher(hasher):
     assert repr(hasher).startswith(f"<{type(hasher).__name__}, recipe ")
 
 
+@pytest.mark.parametrize("hasher", [nd.ScanossWinnower(), nd.PackageSimHasher("1e0ng"), nd.PackageSimHasher("seomoz")],
+                         ids=repr)
+def test_values_without_a_seed_have_the_seed_0(hasher):
+    assert hasher.seed == hasher.recipe["seed"] == 0
+
+
 def test_no_recipes_are_equal():
     assert len({hasher.recipe.id for hasher in HASHERS}) == len(HASHERS)
     with pytest.raises(nd.RecipeMismatch, match="method is 'datasketch-legacy' here and 'permutations' there"):

@@ -338,8 +338,9 @@ def _show_history(history: History, route: str) -> str:
         for version in history.versions
     )
     heads = ("Version", True), ("Date (UTC)", False), ("Change", False), ("Resemblance", True)
-    total = history.page.total or 0
-    table = show_grid(f"{counted(total, 'version')}, the latest first, each compared with the one before", heads, lines)
+    assert history.page.total is not None  # all versions are counted
+    versions = counted(history.page.total, "version")
+    table = show_grid(f"{versions}, the latest first, each compared with the one before", heads, lines)
     pages = show_pager(history.page, route, "versions", "Pages of versions", key=history.key)
     return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
 
