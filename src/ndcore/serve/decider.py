@@ -3,7 +3,7 @@
 Single pages go before the pages of streams, which are decided `SLICE` at a time, so a single page waits for one slice at
 most. Until its answer has left, no stream is parsed or prepared (`Decider.give_way`), and no further slice is decided. While
 pages of streams are synced to disk, the next ones are decided. Two parts of streams are synced together if more of them
-wait. While a single page is queued no sync begins: the page is synced with the parts that were decided before it.
+wait. While a single page is queued, parts alone are not synced: they wait for this page, and are synced with it.
 """
 
 from __future__ import annotations
