@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,31 +58,31 @@ def filter_of(work: Work, wanted: DataFrame, *values: str, count: int | None = N
     count: the number of values; None: the number of rows.
     """
     words = _count_words(wanted.count() if count is None else count)
-    return _fill(work, wanted, values, words, partial(fill_filter, words=words), partial(join_tables, marks=True))
+    return _fill(work, wanted, values, words, np.zeros(words, np.uint64), fill_filter, join_tables, marks=True)
 
 
 def filter_pair_of(work: Work, wanted: DataFrame, *values: str, count: int) -> tuple[UInts, UInts]:
     """Make the words of a filter of `count` values, and of one of those that come more than once; see `filter_of`."""
     words = _count_words(count)
-    pairs = _fill(work, wanted, values, 2 * words, partial(fill_filter_pair, words=words), join_filter_pairs)
+    pairs = _fill(work, wanted, values, words, np.zeros(2 * words, np.uint64), fill_filter_pair, join_filter_pairs)
     return pairs[::2].copy(), pairs[1::2].copy()
 
 
 def _count_words(values: int) -> int:
-    """Return the number of words of a filter of so many values."""
+    """Return the number of words of a filter of this number of values."""
     return min(MOST_WORDS, 1 << max(0, (values // PER_WORD).bit_length()))
 
 
 def _fill(
-    work: Work, wanted: DataFrame, values: Sequence[str], words: int, fill: Callable[..., Any], join: Callable[..., Any]
+    work: Work, wanted: DataFrame, values: Sequence[str], words: int, whole: UInts, fill: Callable[..., Any],
+    join: Callable[..., Any], **joining: Any,
 ) -> UInts:
-    """Fill words by a phase, a table for each core, which another phase joins by slices."""
+    """Fill a table, `whole`, by a phase, which takes `words`; another one joins the tables of all cores by slices."""
     work.describe("filter of candidates")
     schema = "slice bigint, cells binary"
     columns = (f"{value} as value_{i}" for i, value in enumerate(values))
-    filled = work.apply(wanted.selectExpr(*columns).coalesce(work.cores), fill, schema)
-    whole = np.zeros(words, np.uint64)
-    put_together(whole, as_table(work.apply(filled.repartition("slice"), join, schema)))
+    filled = work.apply(wanted.selectExpr(*columns).coalesce(work.cores), fill, schema, words=words)
+    put_together(whole, as_table(work.apply(filled.repartition("slice"), join, schema, **joining)))
     return whole
 
 
