@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ndcore._types import UInts
 from ndcore.phases.probes import join_tables, put_together
 from ndcore.phases.shingle_sets import form_sets
-from ndcore.phases.value_filter import MOST_WORDS, fill_filter
+from ndcore.phases.value_filter import MOST_WORDS, fill_filter, fill_filter_pair, join_filter_pairs
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
@@ -56,13 +57,32 @@ def filter_of(work: Work, wanted: DataFrame, *values: str, count: int | None = N
 
     count: the number of values; None: the number of rows.
     """
+    words = _count_words(wanted.count() if count is None else count)
+    return _fill(work, wanted, values, words, np.zeros(words, np.uint64), fill_filter, join_tables, marks=True)
+
+
+def filter_pair_of(work: Work, wanted: DataFrame, *values: str, count: int) -> tuple[UInts, UInts]:
+    """Make the words of a filter of `count` values, and of one of those that come more than once; see `filter_of`."""
+    words = _count_words(count)
+    pairs = _fill(work, wanted, values, words, np.zeros(2 * words, np.uint64), fill_filter_pair, join_filter_pairs)
+    return pairs[::2].copy(), pairs[1::2].copy()
+
+
+def _count_words(values: int) -> int:
+    """Return the number of words of a filter of this number of values."""
+    return min(MOST_WORDS, 1 << max(0, (values // PER_WORD).bit_length()))
+
+
+def _fill(
+    work: Work, wanted: DataFrame, values: Sequence[str], words: int, whole: UInts, fill: Callable[..., Any],
+    join: Callable[..., Any], **joining: Any,
+) -> UInts:
+    """Fill a table, `whole`, by a phase, which takes `words`; another one joins the tables of all cores by slices."""
     work.describe("filter of candidates")
-    words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
     schema = "slice bigint, cells binary"
     columns = (f"{value} as value_{i}" for i, value in enumerate(values))
-    filled = work.apply(wanted.selectExpr(*columns).coalesce(work.cores), fill_filter, schema, words=words)
-    whole = np.zeros(words, np.uint64)
-    put_together(whole, as_table(work.apply(filled.repartition("slice"), join_tables, schema, marks=True)))
+    filled = work.apply(wanted.selectExpr(*columns).coalesce(work.cores), fill, schema, words=words)
+    put_together(whole, as_table(work.apply(filled.repartition("slice"), join, schema, **joining)))
     return whole
 
 
