@@ -69,7 +69,7 @@ def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_
         return roots.where(f"b >= {first_new}").selectExpr("b as rank", "a as label", "cast(null as double) as resemblance")
     pairs = work.keep(pairs, "pairs of stars")
     if (count := count_stored(pairs)) <= bound:
-        return work.keep(work.apply(pairs.coalesce(1), assign_stars, LABELS, best=cluster == "star"), "stars")
+        return work.keep(work.apply(pairs.repartition(1), assign_stars, LABELS, best=cluster == "star"), "stars")
     return _assign_in_rounds(work, pairs, count, cluster, bound)
 
 

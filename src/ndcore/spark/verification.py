@@ -12,7 +12,7 @@ from ndcore.phases.shingle_sets import form_sets
 from ndcore.phases.value_filter import MOST_WORDS, fill_filter
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 from ndcore.spark.versions import as_table
-from ndcore.spark.work import Work, count_stored
+from ndcore.spark.work import Work, count_stored, in_few_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,7 +76,7 @@ def filter_of(work: Work, wanted: DataFrame, *values: str, count: int | None = N
     """
     work.describe("filter of candidates")
     words = min(MOST_WORDS, 1 << max(0, ((wanted.count() if count is None else count) // PER_WORD).bit_length()))
-    tasks = min(work.cores, -(-words // WORDS))
+    tasks = 1 if words <= WORDS and in_few_files(wanted) else work.cores
     schema = "slice bigint, cells binary"
     columns = (f"{value} as value_{i}" for i, value in enumerate(values))
     filled = work.apply(wanted.selectExpr(*columns).coalesce(tasks), fill_filter, schema, words=words)
