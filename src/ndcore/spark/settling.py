@@ -27,7 +27,7 @@ from ndcore.phases.stored_texts import form_stored_sets
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import SparkDocuments
 from ndcore.spark.near_duplicates import compare_leaders
-from ndcore.spark.verification import filter_of
+from ndcore.spark.verification import filter_of, keep_sets
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class Settling:
         placed = located.repartition("file", F.expr(f"`row` div {AT_ONCE}")).sortWithinPartitions("file", "row")
         sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,
                                shingling=judgement.sketcher.shingling)
-        return self.work.keep(sets, "shingle sets of candidates")
+        return keep_sets(self.work, sets)
 
 
 def files_of(rows: DataFrame) -> list[Path]:

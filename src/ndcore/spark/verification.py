@@ -13,7 +13,7 @@ from ndcore.phases.shingle_sets import form_sets
 from ndcore.phases.value_filter import MOST_WORDS, fill_filter, fill_filter_pair, join_filter_pairs
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
 from ndcore.spark.versions import as_table
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, count_stored, in_few_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SCORED = "a bigint, b bigint, resemblance double, of_a double, of_b double"
 ADVICE = ": write the rows as Parquet and read them from there, or df.checkpoint() them"
 PER_WORD = 4  # values for each word of a filter
+WORDS = 1 << 18  # of a filter that one task fills, about a million values
 IN_BLOCK = 4096  # documents with which one is compared in a block
 
 
@@ -42,14 +43,31 @@ def read_sets(
         texts.selectExpr("key", "against", hashed, "text"), form_sets,
         texts.selectExpr("key", "against", hashed, "1L as part", "1L as parts", "binary('') as members",
                          "binary('') as bytes").schema,
-        text="text", shingling=judgement.sketcher.shingling, wanted=filter_of(work, wanted, "hash"), among=among,
+        text="text", shingling=judgement.sketcher.shingling,
+        wanted=filter_of(work, wanted, "hash", count=count_stored(wanted)), among=among,
     )
     keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
     joined = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
     changed = F.expr(f"""raise_error(concat('the document ', to_json(its_key), if(bytes is null,
         ' is not there when the input is read again', ' has another text when the input is read again'), '{ADVICE}'))""")
     part = F.when(F.expr("bytes <=> its_bytes"), F.col("part")).otherwise(changed.cast("bigint"))
-    return work.keep(joined.select(*known, part.alias("part"), "parts", "members"), "shingle sets of candidates")
+    return keep_sets(work, joined.select(*known, part.alias("part"), "parts", "members"))
+
+
+def keep_sets(work: Work, sets: DataFrame) -> DataFrame:
+    """Store the shingle sets of candidates.
+
+    Documents with ``runs`` get a column of their own for their members, ``of_runs``, which `LongRuns` reads without the
+    members of others; and ``size``, in bytes.
+    """
+    from pyspark.sql import functions as F
+
+    step = "shingle sets of candidates"
+    if "runs" not in sets.columns:
+        return work.keep(sets, step)
+    sets = sets.selectExpr("*", "if(runs is null, null, members) as of_runs", "length(members) as size")
+    stored = work.keep(sets.withColumn("members", F.expr("if(runs is null, members, null)")), step)
+    return stored.withColumn("members", F.expr("coalesce(members, of_runs)"))
 
 
 def filter_of(work: Work, wanted: DataFrame, *values: str, count: int | None = None) -> UInts:
@@ -79,10 +97,13 @@ def _fill(
 ) -> UInts:
     """Fill a table, `whole`, by a phase, which takes `words`; another one joins the tables of all cores by slices."""
     work.describe("filter of candidates")
+    tasks = 1 if words <= WORDS and in_few_files(wanted) else work.cores
     schema = "slice bigint, cells binary"
     columns = (f"{value} as value_{i}" for i, value in enumerate(values))
-    filled = work.apply(wanted.selectExpr(*columns).coalesce(work.cores), fill, schema, words=words)
-    put_together(whole, as_table(work.apply(filled.repartition("slice"), join, schema, **joining)))
+    filled = work.apply(wanted.selectExpr(*columns).coalesce(tasks), fill, schema, words=words)
+    if tasks > 1:
+        filled = work.apply(filled.repartition("slice"), join, schema, **joining)
+    put_together(whole, as_table(filled))
     return whole
 
 
