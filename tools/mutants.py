@@ -26,6 +26,7 @@ import argparse
 import ast
 import collections
 import contextlib
+import importlib.util
 import json
 import os
 import random
@@ -312,14 +313,15 @@ def changed(mutant: Mutant, tree: Path) -> Iterator[None]:
     path = tree / mutant.path
     before, times = path.read_bytes(), path.stat()
     source = before.decode()
+    bytecode = Path(importlib.util.cache_from_source(str(path)))  # may be of the same second and size as another text
+    bytecode.unlink(missing_ok=True)
     path.write_bytes((source[: mutant.start] + mutant.text + source[mutant.end :]).encode())
-    if path.suffix == ".py":
-        os.utime(path, (times.st_mtime + 10, times.st_mtime + 10))  # no bytecode of before is taken for it
     try:
         yield
     finally:
         path.write_bytes(before)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        bytecode.unlink(missing_ok=True)
 
 
 def judge(mutant: Mutant, tree: Path, tests: Tests, seconds: float) -> str:

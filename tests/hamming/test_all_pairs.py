@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from hamming_samples import near_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ import ndcore as nd
 from ndcore import _hamming, _keys
 from ndcore.hamming import all_pairs
 from ndcore.hamming import index as hamming_index
-from ndcore.reference import hamming as reference
 
 KERNEL = "hamming"
 
@@ -28,8 +28,7 @@ def listed(pairs):
 
 
 def expected(values, k):
-    return [(i, j, reference.distance(a, b)) for i, a in enumerate(values) for j, b in enumerate(values[i + 1:], i + 1)
-            if reference.distance(a, b) <= k]
+    return near_pairs(tuple(values), k)
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
-from itertools import combinations
 
 import numpy as np
 import pytest
-from hamming_samples import found
+from hamming_samples import found, near_ids, near_pairs
 
 import ndcore as nd
 from ndcore import _hamming
@@ -78,12 +77,11 @@ def listed(columns) -> list[tuple]:
 
 def matches_of(values: list[int], queries: list[int], k: int) -> list[tuple[int, int, int]]:
     return [(i, at, d) for i, query in enumerate(queries)
-            for at, d in sorted(reference.within(values, query, k), key=lambda hit: (hit[1], hit[0]))]
+            for at, d in sorted(near_ids(tuple(values), query, k), key=lambda hit: (hit[1], hit[0]))]
 
 
 def pairs_of(values: list[int], k: int) -> list[tuple[int, int, int]]:
-    return [(i, j, reference.distance(a, b)) for (i, a), (j, b) in combinations(enumerate(values), 2)
-            if reference.distance(a, b) <= k]
+    return near_pairs(tuple(values), k)
 
 
 @pytest.mark.parametrize("bits", [16, 24])

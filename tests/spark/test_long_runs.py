@@ -26,21 +26,22 @@ def pages(seed: int, n: int) -> list[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cluster", "max_holders", "partitions", "side"), [
-    ("star", 20, 2, "against"), ("greedy", 5, 3, "by"), ("components", 2, 2, "by"), ("components", 20, 5, None),
+@pytest.mark.parametrize(("cluster", "max_holders", "size", "partitions", "side"), [
+    ("star", 20, 60, 2, "against"), ("greedy", 5, 90, 3, "by"), ("components", 2, 36, 2, "by"),
+    ("components", 12, 42, 5, None),
 ])
-def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, partitions, side):
+def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, size, partitions, side):
     """Blocks of 3, 6 and 12 documents, and sets of two parts, so that long runs take many rounds."""
     for name, value in (("FIRST", 3), ("GROWTH", 2), ("MOST", 12), ("FEW", 2)):
         monkeypatch.setattr(long_runs, name, value)
-    texts = pages(7 * max_holders, 90)
-    options = {"threshold": 0.7 if max_holders == 20 else 0.4, "shingling": WORDS, "filter": DESIGN, "cluster": cluster,
+    texts = pages(7 * max_holders, size)
+    options = {"threshold": 0.7 if max_holders > 5 else 0.4, "shingling": WORDS, "filter": DESIGN, "cluster": cluster,
                "max_holders": max_holders}
     local, given, old = {}, {}, []
     if side == "by":
         local["by"], given["by"] = [i % 7 % 2 for i in range(len(texts))], "host"
     if side == "against":
-        old = pages(7 * max_holders + 1, 30) + texts[:20:2]
+        old = pages(7 * max_holders + 1, 20) + texts[:20:2]
         given["against"] = frame(spark, [(f"o{i:03}", text) for i, text in enumerate(old)], "id string, text binary", 2, 1)
         local["against"] = old
     ids = [f"n{i:03}" for i in range(len(texts))]
