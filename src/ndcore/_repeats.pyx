@@ -330,7 +330,7 @@ def differing(const uint8_t[::1] numbers not None, size_t size, const int64_t[::
 
 
 cdef _check_classes(const uint64_t[:, ::1] units, const uint32_t[::1] classes):
-    """Raise IndexError unless each class equals the class of the unit at the first place, and units of a class have its windows."""
+    """Raise IndexError unless each class is the first unit with the same windows."""
     cdef size_t i, n = units.shape[0], first
     cdef bint wrong = False
     for i in range(n):
