@@ -1,6 +1,6 @@
 """Seeded text that looks natural, with near-duplicates planted in it.
 
-A first-order Markov chain over the words of English texts that stand on the machine (licences and package
+A first-order Markov chain over the words of English texts on the machine (licences and package
 documentation), so that word lengths, word frequencies and layout are natural and five consecutive words seldom repeat
 by chance. Every fifth document has typographic apostrophes and dashes, so that it is not ASCII. Where a machine has no
 such texts, words are made of syllables and drawn by Zipf's law. The same seed and the same base give the same

@@ -124,7 +124,7 @@ def run_list(path: Path, threads: int) -> dict[str, Any]:
 
 
 def position(file: str, line: int | None) -> int:
-    """The position in the corpus of a document that stands there."""
+    """The position in the corpus of a document that is there."""
     return int(Path(file).stem) if line is None else line - 1
 
 

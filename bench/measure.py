@@ -287,7 +287,7 @@ def loops(run: Callable[[], Any], least: float) -> Callable[[], None]:
 
 @dataclass
 class Table:
-    """Rows under columns; `name` is the marker that report.py looks for, `note` stands below."""
+    """Rows under columns; `name` is the marker that report.py looks for, `note` comes below."""
 
     name: str
     title: str

@@ -138,7 +138,7 @@ def methods(tables: dict[str, Table], figure: Any) -> None:
     figure.legend(*plots[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside lower center", ncols=4)
 
 
-# table that a plot stands under -> (file, description, drawing); None where no program measures that any more
+# table that a plot is under -> (file, description, drawing); None where no program measures that any more
 PLOTS: dict[str, tuple[str, str, Callable[[dict[str, Table], Any], None] | None]] = {
     "against": ("benchmarks-peers.svg", "Text to sketches, by library", peers),
     "against-kernels": ("benchmarks-kernels.svg", "Sketches of ready hashes, by library", kernels),

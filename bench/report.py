@@ -1,6 +1,6 @@
 """The newest results as docs/benchmarks.md with its plots, and as tables between markers in README.md and docs/*.md.
 
-A table NAME replaces what stands between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``; besides the tables of the
+A table NAME replaces the text between ``<!-- bench:NAME -->`` and ``<!-- /bench -->``; besides the tables of the
 results there are the short ones of `derived`. Results of runs whose checks failed, and of --quick runs, are left out.
 With --check nothing is written, and the exit code says whether anything would be. What is written by hand on the page is
 remarks.md.
@@ -41,7 +41,7 @@ TITLES = {  # of the results, in their order on the page; behind each its own of
     "spark_skew": "Runs of ten billion documents", "verdicts": "Which sketch finds which pairs",
     "kernels": "Kernels", "calls": "What a call costs",
 }
-ELSEWHERE = ("verdicts_labels", "verdicts_options")  # results that stand in docs/thresholds.md
+ELSEWHERE = ("verdicts_labels", "verdicts_options")  # results that are in docs/thresholds.md
 CLUSTER = "_cluster"  # the end of the name of a result on two workers
 RATIOS = ("× time of ndcore", "× time of ndcore fast")
 AGAINST = ("against", "against-kernels", "against-single", "against-strings")

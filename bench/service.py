@@ -2,7 +2,8 @@
 
 A process ``ndcore serve --write`` keeps the pages; two processes send pages of about 5 KB in batches, at a stated rate or as
 fast as they can, and a third one sends single pages. Between two of them it asks for /health, which does no work: what that
-takes is the least that any answer takes under this load. It also sums up how long it waited for a core itself.
+takes is the least that any answer takes under this load. It also sums up how long it waited for a core itself. The two
+processes stand for other computers, and run at nice 19: server and single pages get a core before them.
 With --follow a follower (``ndcore serve``) is asked every second, and reads what was written meanwhile. With --templates all
 pages are of one template, at a resemblance of about 0.6.
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import pickle
 import random
 import signal
@@ -79,6 +81,7 @@ def spool(folder: Path, make: Pages, start: int, count: int) -> list[Path]:
 
 def send(url: str, token: str, files: list[Path], rate: float, told: Any) -> None:
     """Send pages in batches, `rate` a second, or as fast as can be where it is 0; tell how many, and the seconds."""
+    os.nice(19)
     client, sent, seconds = nd.ServiceClient(url, token), 0, 0.0
     for file in files:
         some = pickle.loads(file.read_bytes())
@@ -224,8 +227,8 @@ def measure(
     results = [told.get() for _ in halves]
     count = len(nd.ServiceClient(server.url, token)) - before
     report.require(count == documents + len(pages_took), f"{count} pages are kept of {documents + len(pages_took)}")
-    table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes in batches of {BATCH}, and "
-                         "single ones meanwhile", ["what", "figure"])
+    table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes at nice 19 in batches of "
+                         f"{BATCH}, and single ones meanwhile", ["what", "figure"])
     if seen:
         memory = report.table(f"{name}-memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
         for row in seen:

@@ -124,7 +124,7 @@ def both(tree: Path, module: str, extra: Sequence[str]) -> Iterator[tuple[Tree, 
         try:
             yield children
         except Ended:
-            raise SystemExit("a child process ended; its message stands above") from None
+            raise SystemExit("a child process ended; its message is above") from None
         finally:
             for child in children:
                 child.close()

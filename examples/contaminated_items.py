@@ -1,4 +1,4 @@
-"""Find test questions in training data, exactly or with changed words, and where they stand."""
+"""Find test questions in training data, exactly or with changed words, and where they occur."""
 
 import ndcore as nd
 

@@ -159,7 +159,7 @@ def _short(values: Iterable[int]) -> Any:
 
 @pytest.fixture(scope="session")
 def same_as() -> Callable[[Iterable[int], Any], None]:
-    """same_as(values, stored): assert that values are those of a vector, which stand as a list or as count and SHA-256."""
+    """same_as(values, stored): assert that values are those of a vector, given as a list or as count and SHA-256."""
 
     def check(values: Iterable[int], stored: Any) -> None:
         if isinstance(stored, dict):

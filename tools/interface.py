@@ -27,7 +27,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Found(NamedTuple):
-    """A definition and the module it stands in."""
+    """A definition and the module it is in."""
 
     module: str
     nodes: list[ast.stmt]  # several of an overloaded function

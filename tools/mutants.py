@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 
 import hypothesis.strategies  # noqa: F401  # here, so that no child has to
 import pytest
+from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src/ndcore")
@@ -67,7 +68,7 @@ _UNTOUCHED = re.compile(r"\s*(?:import |from |@|raise |assert |cdef extern|ctype
 
 
 class Mutant(NamedTuple):
-    """A place in a file, and what stands there afterwards."""
+    """A place in a file, and what is there afterwards."""
 
     room: str
     path: str
@@ -158,6 +159,20 @@ class Recorder:
         finally:
             self.coverage.switch_context("")
             self.seconds[item.nodeid] = round(sum(os.times()[:4]) - before, 3)
+
+
+class Unshrunk:
+    """A plugin of pytest: hypothesis stops at the first example that fails. To shrink it takes minutes."""
+
+    def pytest_sessionstart(self) -> None:
+        """Change the profile that tests/conftest.py has loaded."""
+        settings.register_profile("unshrunk", phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("unshrunk")
+
+
+def run_tests(names: list[str]) -> int:
+    """Run tests until one fails; pytest's code."""
+    return int(pytest.main([*TEST, *names], plugins=[Unshrunk()]))
 
 
 def record(tree: Path, room: str, target: Path) -> int:
@@ -328,10 +343,10 @@ def judge(mutant: Mutant, tree: Path, tests: Tests, seconds: float) -> str:
         elif run(BUILD, tree, 3600) != 0:
             put_back(tests.folder, tree)
             return "invalid"
-        code = in_child(tree, SLACK + TIMES * cost, lambda: int(pytest.main([*TEST, *chosen])))
+        code = in_child(tree, SLACK + TIMES * cost, lambda: run_tests(chosen))
         if code == pytest.ExitCode.USAGE_ERROR:  # a test has another name in each run
             files = list(dict.fromkeys(name.partition("::")[0] for name in chosen))
-            code = in_child(tree, SLACK + TIMES * seconds, lambda: int(pytest.main([*TEST, *files])))
+            code = in_child(tree, SLACK + TIMES * seconds, lambda: run_tests(files))
     put_back(tests.folder, tree)
     return "late" if code is None else "survived" if code == 0 else "killed"
 
@@ -351,11 +366,14 @@ def make_tree(folder: Path) -> Path:
 
 
 def put_back(folder: Path, tree: Path) -> None:
-    """Put the extensions, and the C files that Cython wrote, back to how they are without a mutant."""
+    """Put the extensions, and the C files that Cython wrote, back to how they are without a mutant.
+
+    Also in build/lib*: the next build copies the extensions from there, those of earlier mutants too.
+    """
     for path in (folder / "built").glob("*"):
-        target = tree / PACKAGE / path.name
-        if not target.exists() or path.stat().st_mtime_ns != target.stat().st_mtime_ns:
-            shutil.copy2(path, target)
+        for target in (tree / PACKAGE / path.name, *tree.glob(f"build/lib*/ndcore/{path.name}")):
+            if not target.exists() or path.stat().st_mtime_ns != target.stat().st_mtime_ns:
+                shutil.copy2(path, target)
 
 
 def summarise(lines: list[dict[str, str | int]]) -> str:

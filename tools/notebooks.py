@@ -70,7 +70,7 @@ def _link_from(folder: Path, page: Path, text: str) -> str:
 
 
 def make_notebook(page: Path, folder: Path) -> dict[str, Any]:
-    """Return the notebook of a page that will stand in a folder."""
+    """Return the notebook of a page that will be in a folder."""
     (_, title), *rest = iterate_sources(page, folder)
     title, _, about = title.partition("\n\n")
     before = BEFORE.format(page=os.path.relpath(page, folder))

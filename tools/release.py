@@ -9,7 +9,7 @@ The last release is the newest tag ``vX.Y.Z`` that this commit descends from. Wh
   new minor version. A line that was added needs a new minor version, before 1.0 any. docs/versions.md has the promise.
 - Golden values (tests/vectors) and fixtures (tests/fixtures) hold what they held.
 - CHANGELOG.md has a section ``## VERSION (date)`` that names, in backticks, every public name or option that changed; other
-  golden values stand under "Results changed", new numbers of formats under "Formats".
+  golden values are under "Results changed", new numbers of formats under "Formats".
 - Version and date are the same in `_version.py`, CHANGELOG.md, CITATION.cff, SECURITY.md, the conda recipe, ndcore.h and
   ndcore.pc.
 - The generated files are what their tools write, and the sdist holds every file of the commit that belongs in it.
@@ -108,7 +108,7 @@ class Release(NamedTuple):
         return [(line.split("\t")[0], line.split("\t")[1]) for line in listed]
 
     def section(self, heading: str | None = None) -> str:
-        """Return the section of this version in CHANGELOG.md, or what stands in it below a heading."""
+        """Return the section of this version in CHANGELOG.md, or what is in it below a heading."""
         text = (self.root / "CHANGELOG.md").read_text(encoding="utf-8")
         found = re.search(rf"^## {re.escape(str(self.version))} \([^)]*\)\n(.*?)(?=^## |\Z)", text, re.M | re.S)
         below = found[1] if found else ""
@@ -244,7 +244,7 @@ def stated_problems(release: Release) -> Iterator[str]:
         for pattern, wanted in zip(patterns, (str(release.version), release.date), strict=True):
             stated = re.findall(pattern, text, re.M) if pattern else [wanted]
             if stated != [wanted]:
-                yield f"{path} states {stated or 'nothing'} where {wanted} is to stand"
+                yield f"{path} states {stated or 'nothing'} where {wanted} is wanted"
 
 
 def version_problems(release: Release, level: int) -> Iterator[str]:

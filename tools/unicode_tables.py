@@ -63,7 +63,7 @@ CLUSTER_KINDS = {
 
 SENTENCE_KINDS = {
     "Other": "nothing of the following; bytes that are not well-formed, too",
-    "Extend": "Extend and Format: belongs to what stands before it", "Sp": "white space, as the next three", "Sep": "",
+    "Extend": "Extend and Format: belongs to what is before it", "Sp": "white space, as the next three", "Sep": "",
     "CR": "", "LF": "", "Lower": "", "Upper": "", "OLetter": "", "Numeric": "",
     "SContinue": "goes on with a sentence, as a comma", "ATerm": "may end a sentence: the full stop",
     "STerm": "ends a sentence", "Close": "quotation marks and brackets",

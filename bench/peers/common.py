@@ -1,4 +1,4 @@
-"""What the peers' modules share: the shingles of texts whose words stand between single blanks. Standard library only."""
+"""What the peers' modules share: the shingles of texts whose words are between single blanks. Standard library only."""
 
 from __future__ import annotations
 

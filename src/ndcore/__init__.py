@@ -169,5 +169,21 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_homes()})
 
 
+def _choose_variants() -> None:
+    """Choose the variants of NDCORE_VARIANT. A demand that cannot be met stops the import; the command ends with code 2."""
+    try:
+        importlib.import_module("ndcore.kernels")
+    except ValueError as error:
+        from pathlib import Path
+
+        from ndcore.human import printable
+
+        as_module = sys.argv[:1] == ["-m"] and any(word.endswith("ndcore") for word in sys.orig_argv)  # python -m ndcore
+        if not as_module and Path(*sys.argv[:1]).stem != "ndcore":
+            raise
+        print(printable(f"ndcore: {error}"), file=sys.stderr)
+        sys.exit(2)
+
+
 if os.environ.get("NDCORE_VARIANT"):
-    importlib.import_module("ndcore.kernels")  # a demand that cannot be met stops the import
+    _choose_variants()

@@ -107,7 +107,7 @@ cdef class Grams:
     """The distinct windows of items.
 
     Item i has the symbols[offsets[i] : offsets[i + 1]]. Its windows have `length` symbols; an item with fewer is one window.
-    starts: where the windows of each item begin, int64 (n + 1,). places: where each number stands first, uint64.
+    starts: where the windows of each item begin, int64 (n + 1,). places: where each number occurs first, uint64.
     numbers: of the window of each item that begins at a symbol, + 1, uint32 (symbols + 1,); 0: none begins there.
     """
     cdef nd_grams *indexes  # one for each length of windows, ascending

@@ -115,7 +115,7 @@ cdef class LineReader:
         buffer : buffer of bytes
             Nobody changes it meanwhile.
         start, stop : int
-            The lines stand between these offsets; the last one may be without a line end.
+            The lines are between these offsets; the last one may be without a line end.
         number : int
             Of the first line.
         wanted : int64 array, optional

@@ -118,10 +118,11 @@ cdef class Shingler:
 
     def fingerprints(self, Batch batch not None, first=0):
         """Compute the fingerprints of documents, numbered from `first`: (values uint64, offsets int64, invalid bytes)."""
-        cdef Prints prints = Prints.__new__(Prints, batch.count, self._room(batch))
+        values = _empty(self._room(batch), _UINT64)
+        cdef Prints prints = Prints.__new__(Prints, batch.count, values)
         cdef size_t invalid = self._collect(batch, prints, first)
-        values, offsets = _empty(prints.all.n, _UINT64), _empty(batch.count + 1, _INT64)
-        memcpy(_arrays.data_of(values), prints.all.values, prints.all.n * sizeof(uint64_t))
+        values.resize(prints.all.n, refcheck=False)  # frees what is not used; long texts are not copied
+        offsets = _empty(batch.count + 1, _INT64)
         memcpy(_arrays.data_of(offsets), prints.offsets, (batch.count + 1) * sizeof(int64_t))
         return values, offsets, invalid
 
@@ -130,7 +131,8 @@ cdef class Shingler:
         if batch.count != 2:
             raise ValueError(f"two documents are compared, got {batch.count}")
         cdef size_t room = self._room(batch)
-        cdef Prints prints = Prints.__new__(Prints, batch.count, 2 * room)
+        values = _empty(2 * room, _UINT64)
+        cdef Prints prints = Prints.__new__(Prints, batch.count, values)
         cdef int64_t ends[3]
         self._collect(batch, prints, 0)
         with nogil:
@@ -269,17 +271,16 @@ cdef object view_of(const uint8_t *data, size_t n):
 
 
 cdef class Prints:
-    """Fingerprints of documents, end to end; document i has values[offsets[i] : offsets[i + 1]]."""
+    """Fingerprints of n documents, end to end in an array; document i has values[offsets[i] : offsets[i + 1]]."""
     cdef nd_collected all
     cdef int64_t *offsets
 
-    def __cinit__(self, size_t n, size_t room):
-        self.all.values = <uint64_t *> allocate(room * sizeof(uint64_t))
+    def __cinit__(self, size_t n, values):
+        self.all.values = <uint64_t *> _arrays.data_of(values)
         self.offsets = <int64_t *> allocate((n + 1) * sizeof(int64_t))
         self.offsets[0] = 0
 
     def __dealloc__(self):
-        free(self.all.values)
         free(self.offsets)
 
 

@@ -250,8 +250,11 @@ cdef const nd_repeat_run *_runs(const uint64_t[:, ::1] runs) except? NULL:
     return <const nd_repeat_run *> &runs[0, 0] if runs.shape[0] else NULL
 
 
-def units(const uint64_t[:, ::1] runs not None, uint64_t places):
-    """Cut runs of windows, all below `places`, into units: windows that always stand together; uint64 (n, 3)."""
+def units(const uint64_t[:, ::1] runs not None, uint64_t places, empty=np.empty):
+    """Cut runs of windows, all below `places`, into units: windows that always occur together; uint64 (n, 3).
+
+    The runs themselves, if they are units. empty(shape, dtype) makes the array.
+    """
     cdef const nd_repeat_run *given = _runs(runs)
     cdef size_t i, n = runs.shape[0], at = 0, count = 0
     cdef uint64_t done = 0, wrong = 0
@@ -270,7 +273,9 @@ def units(const uint64_t[:, ::1] runs not None, uint64_t places):
         while at < n:
             check_signals()
             count += nd_repeats_units(given, n, &bits[0], &at, &done, NULL, STRIDE)
-    out = np.empty((count, 3), np.uint64)
+    if count == n:
+        return np.asarray(runs)
+    out = empty((count, 3), np.uint64)
     at = i = 0
     with nogil:
         while at < n:
@@ -279,13 +284,16 @@ def units(const uint64_t[:, ::1] runs not None, uint64_t places):
     return np.asarray(out)
 
 
-def classes(const uint64_t[:, ::1] units not None):
-    """Return for each unit of `units` the index of the first one with its windows, uint32 (n,). n < 2^32."""
+def classes(const uint64_t[:, ::1] units not None, empty=np.empty):
+    """Return for each unit of `units` the index of the first one with its windows, uint32 (n,). n < 2^32.
+
+    empty(shape, dtype) makes the array.
+    """
     cdef const nd_repeat_run *given = _runs(units)
     cdef size_t at = 0, n = units.shape[0]
     if n > MOST:
         raise OverflowError(f"{n} units are more than {MOST}")
-    cdef uint32_t[::1] out = np.empty(n, np.uint32)
+    cdef uint32_t[::1] out = empty(n, np.uint32)
     with nogil:
         while at < n:
             check_signals()
@@ -322,7 +330,7 @@ def differing(const uint8_t[::1] numbers not None, size_t size, const int64_t[::
 
 
 cdef _check_classes(const uint64_t[:, ::1] units, const uint32_t[::1] classes):
-    """Raise IndexError unless each class is that of the unit at the first place, and units of a class have its windows."""
+    """Raise IndexError unless each class is the first unit with the same windows."""
     cdef size_t i, n = units.shape[0], first
     cdef bint wrong = False
     for i in range(n):
@@ -334,11 +342,11 @@ cdef _check_classes(const uint64_t[:, ::1] units, const uint32_t[::1] classes):
         raise IndexError(f"not each of {n} units has the windows that begin at its first place")
 
 
-cdef uint32_t[::1] _sort_units(const nd_repeat_run *units, uint32_t[::1] classes):
+cdef uint32_t[::1] _sort_units(const nd_repeat_run *units, uint32_t[::1] classes, empty):
     """Sort the suffixes of units that follow each other, equal ones by position; classes are overwritten."""
     cdef size_t n = classes.shape[0]
     cdef uint64_t symbols
-    cdef uint32_t[::1] order = np.empty(n, np.uint32), counts = np.empty(n, np.uint32)
+    cdef uint32_t[::1] order = empty(n, np.uint32), counts = empty(n, np.uint32)
     cdef uint64_t[::1] kinds = np.empty(n // 32 + 64, np.uint64)
     if n:
         with nogil:
@@ -346,7 +354,7 @@ cdef uint32_t[::1] _sort_units(const nd_repeat_run *units, uint32_t[::1] classes
         if n >= MOST or symbols > MOST:
             raise OverflowError(f"{n} units with {symbols} symbols are more than {MOST}")
         if symbols > n:
-            counts = np.empty(symbols, np.uint32)
+            counts = empty(symbols, np.uint32)
         with nogil:
             nd_suffixes_sort(&classes[0], n, symbols, &order[0], &counts[0], &kinds[0], check_signals)
     return order
@@ -360,27 +368,30 @@ cdef class Rows:
     units : ndarray of uint64, shape (n, 3)
         Of `units`, ascending by place.
     classes : ndarray of uint32, shape (n,)
-        Of `classes`; it is overwritten.
+        Of `classes`; it is overwritten, and must not change afterwards.
     bases : ndarray of uint64
         The place of the first token of each document, ascending; the first is 0.
     tokens, fewest, sources, within
         See nd_repeat_rows in repeats.h.
+    empty : callable
+        Gets a shape and a dtype; makes the arrays.
     """
     cdef nd_repeat_rows how
     cdef object alive
     cdef readonly size_t passed  # nodes of the suffix tree, on the ways to those that rows may take
 
     def __cinit__(self, const uint64_t[:, ::1] units not None, uint32_t[::1] classes not None,
-                  const uint64_t[::1] bases not None, uint64_t tokens, uint64_t fewest, uint64_t sources, bint within):
+                  const uint64_t[::1] bases not None, uint64_t tokens, uint64_t fewest, uint64_t sources, bint within,
+                  empty=np.empty):
         cdef size_t n = units.shape[0]
         cdef const nd_repeat_run *given = _runs(units)
         _bounds.check_lengths("units and classes", (n, classes.shape[0]))
         if bases.shape[0] == 0 or bases[0] != 0 or tokens == 0:
             raise ValueError("rows need a document that begins at place 0, and windows of at least one token")
         _check_classes(units, classes)
-        cdef uint32_t[::1] order = _sort_units(given, classes)
-        cdef uint32_t[::1] leaf = np.empty(n + 1, np.uint32)
-        cdef uint32_t[:, ::1] nodes = np.empty((n + 1, 4), np.uint32)
+        cdef uint32_t[::1] order = _sort_units(given, classes, empty)
+        cdef uint32_t[::1] leaf = classes if n else np.empty(1, np.uint32)  # replaces what suffixes have in common
+        cdef uint32_t[:, ::1] nodes = empty((n + 1, 4), np.uint32)
         if n:
             with nogil:
                 nd_repeats_shared_units(given, &order[0], n, &classes[0])

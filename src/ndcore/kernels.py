@@ -62,7 +62,10 @@ def apply(demands: str) -> None:
     for item in filter(None, (part.strip() for part in demands.split(","))):
         stem, equals, name = item.partition("=")
         if equals:
-            demand(stem.strip(), name.strip())
+            try:
+                demand(stem.strip(), name.strip())
+            except ValueError as error:
+                raise ValueError(f"NDCORE_VARIANT: {error}") from None
         elif item == "portable":
             for each in KERNELS:
                 demand(each, item)

@@ -1,4 +1,4 @@
-"""Where the tokens of a text stand: literals, and the reference's tokens in their places."""
+"""Where the tokens of a text are: literals, and the reference's tokens in their places."""
 
 from __future__ import annotations
 

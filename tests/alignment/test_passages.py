@@ -184,5 +184,5 @@ def test_identical_texts_are_one_passage() -> None:
 
 
 def test_callables_have_no_places() -> None:
-    with pytest.raises(ValueError, match="a callable stand in a text is not known; passages are for the units word"):
+    with pytest.raises(ValueError, match="a callable are in a text is not known; passages are for the units word"):
         nd.passages("a", "b", nd.Shingling(unit=str.split))

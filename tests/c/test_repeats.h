@@ -197,6 +197,8 @@ static void test_repeated_rows(void)
         check_shared_units(unit, units, order, classes);
         const size_t made = nd_repeats_nodes(order, classes, units, nodes, leaf);
         CHECK(made <= units + 1, "%zu nodes of %zu units", made, units);
+        CHECK(nd_repeats_nodes(order, classes, units, nodes, classes) == made && !memcmp(classes, leaf, 4 * units),
+              "leaves of %zu units replace what they share", units);
         nd_repeat_rows r = {.units = unit, .nodes = nodes, .leaf = leaf, .bases = bases, .n = units, .documents = documents,
                             .tokens = window, .fewest = 2, .sources = UINT64_MAX, .within = round % 3 != 0};
         if (round % 4 == 0)

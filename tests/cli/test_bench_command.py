@@ -15,6 +15,7 @@ from ndcore.cli.main import main
 def test_prints_a_figure_for_every_sketch_and_variant(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--seconds", "0", "--threads", "2"]) == 0
     printed = capsys.readouterr().out
+    assert re.search(r"^sketch +1 thread +portable +2 threads +scaling$", printed, re.MULTILINE), printed
     for name in bench.sketchers():
         assert re.search(rf"^{name} +\d+ +\d+ +\d+ +\d\.\d\d×$", printed, re.MULTILINE), (name, printed)
     for stem, states in nd.variants().items():

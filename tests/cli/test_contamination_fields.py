@@ -67,7 +67,7 @@ def test_required_fields_near_each_other(capsys):
 
 
 def test_short_answers_neither_drop_nor_cut():
-    """The first page has an answer only, which stands nearly everywhere."""
+    """The first page has an answer only, which occurs nearly everywhere."""
     assert [row["id"] for row in lines(found("--drop") / "kept" / "corpus.jsonl")] == ["d0"]
     trimmed = lines(found("--trim") / "cleaned" / "corpus.jsonl")
     assert [row["text"] for row in trimmed][:2] == [CORPUS[0], "Quiz: ? The Aare."]
@@ -106,7 +106,7 @@ def test_the_page_shows_each_field_with_its_marks():
     (["--fields", "question,"], 2, "'question,' has an empty name"), (["--fields", "a,a"], 2, "names 'a' twice"),
     (["--require", "question"], 2, "--require is about fields of items; name them with --fields"),
     (["--near", "5"], 2, "--near is about fields of items"), (["--near", "-1"], 2, "-1 is below 0"),
-    (["--fields", "question", "--near", "5"], 2, "stand near the first one, question"),
+    (["--fields", "question", "--near", "5"], 2, "occur near the first one, question"),
     (["--fields", "question", "--item-field", "question"], 2, "leave one of them out"),
     (["--fields", "question,answers", "--require", "hint"], 2, "--require has 'hint', and --fields has question, answers"),
     (["--fields", "question,hint"], 1, "no item has a text in the field 'hint', of 3 in all"),

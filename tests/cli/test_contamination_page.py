@@ -14,7 +14,7 @@ pytest.importorskip("msgspec")
 
 
 def test_the_most_contaminated_items_and_the_documents_with_their_longest_runs(tmp_path, monkeypatch):
-    """Of item 0 half of the words stand in the corpus, of all others all, those of item 1 in several documents."""
+    """Of item 0 half of the words occur in the corpus, of all others all, those of item 1 in several documents."""
     monkeypatch.chdir(tmp_path)
     words = [[f"w{i}x{k}" for k in range(12)] for i in range(SHOWN + 1)]
     items = [{"id": f"item-{i:03}", "text": " ".join(own)} for i, own in enumerate(words)]

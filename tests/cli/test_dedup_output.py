@@ -1,5 +1,6 @@
 """The tables and the page of ``ndcore dedup``."""
 
+import contextlib
 import csv
 import json
 from pathlib import Path
@@ -7,6 +8,9 @@ from typing import Any
 
 import pytest
 from commands import jsonl, run, text
+
+from ndcore.cli import dedup_findings
+from ndcore.progress import Bytes
 
 
 @pytest.fixture
@@ -27,6 +31,28 @@ def test_tables_have_every_document_and_every_pair(tmp_path: Path, corpus: Path)
     listed = [(row["id"], row["representative"], row["class"]) for row in rows_of(documents)]
     assert listed == [("a", "a", "kept"), ("b", "a", "near"), ("c", "a", "identical"), ("d", "d", "kept")]
     assert [(row["a_id"], row["b_id"]) for row in rows_of(pairs)] == [("a", "b"), ("a", "c")]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_progress_is_in_bytes_of_the_files_of_both_sides(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, saved: bool
+) -> None:
+    """Saved sketches have no bytes to read: then the other side counts alone."""
+    known, reported = tmp_path / "known.jsonl", []
+    known.write_bytes(jsonl([{"id": "e", "text": text(5)}]))
+    total = corpus.stat().st_size + (0 if saved else known.stat().st_size)
+    if saved:
+        known = tmp_path / "known.nds"
+        run("sketch", tmp_path / "known.jsonl", "-o", known, "-q")
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        reported.append((stage, done, total))
+
+    monkeypatch.setattr(dedup_findings, "reporting", lambda progress: contextlib.nullcontext(report))
+    run("dedup", corpus, "--against", known, "-o", tmp_path / "out", "-q")
+    sketching = [(done, of) for stage, done, of in reported if stage == "sketching"]
+    assert sketching[-1] == (total, total) and {of for _, of in sketching} == {total}
+    assert all(isinstance(done, Bytes) for done, _ in sketching)
 
 
 @pytest.mark.parametrize("most", [0, 3])

@@ -1,7 +1,8 @@
-"""Standard streams that are full or closed: what cannot be written is an error, and nothing goes to a wrong place."""
+"""Standard streams that are full or closed, interrupted imports, and variants that cannot run: one line and an exit code."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,21 @@ runpy.run_module("ndcore", run_name="__main__")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "ndcore: interrupted; nothing was written\n")
+
+
+@pytest.mark.parametrize("words", [["--version"], ["store", "create", "made"]])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("avx2", "NDCORE_VARIANT has 'avx2'; it takes \"portable\" or kernel=variant, separated by commas\n"),
+        ("minhash=a\nb", "NDCORE_VARIANT: cannot run minhash=a\\nb: there is no such variant; here minhash has "),
+    ],
+)
+def test_a_wrong_variant_is_one_line(tmp_path, words, value, message):
+    script = tmp_path / "ndcore"  # as pip writes it
+    script.write_text("import sys\nfrom ndcore.cli.entry import main\nsys.exit(main())\n")
+    for begin in (["-m", "ndcore"], [str(script)]):
+        done = subprocess.run([sys.executable, *begin, *words], env={**os.environ, "NDCORE_VARIANT": value}, cwd=tmp_path,
+                              capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(f"ndcore: {message}") and [*tmp_path.iterdir()] == [script]

@@ -1,4 +1,4 @@
-"""``ndcore sources``: passages and where they stand, the text itself left out, the page, refusals."""
+"""``ndcore sources``: passages and where they occur, the text itself left out, the page, refusals."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_passages_documents_and_their_places(capsys):
 def test_the_report_for_people(capsys):
     assert run("sources", "draft.txt", "--in", "there") == 0
     told = capsys.readouterr().out
-    assert told.startswith("22 of 30 tokens (73.3 %) of draft.txt stand in 3 of 5 documents, in 1 passage of 8 tokens or ")
+    assert told.startswith("22 of 30 tokens (73.3 %) of draft.txt occur in 3 of 5 documents, in 1 passage of 8 tokens or ")
     assert "\n        22 of 24 tokens  there/c.jsonl:2\n" in told
     assert "\n  tokens 3 to 25: there/c.jsonl:2, 2 places with its own\n    \"The committee met" in told
     assert run("sources", "draft.txt", "--in", "there/a.txt") == 0
     assert capsys.readouterr().out == (
-        "0 of 30 tokens (0.0 %) of draft.txt stand in 0 of 1 document, in 0 passages of 8 tokens or more\n")
+        "0 of 30 tokens (0.0 %) of draft.txt occur in 0 of 1 document, in 0 passages of 8 tokens or more\n")
     Path("many.jsonl").write_bytes(jsonl([{"text": f"{i} {DRAFT}"} for i in range(12)]))
     assert run("sources", "draft.txt", "--in", "many.jsonl") == 0
     assert "  and 2 documents more; --json lists all" in capsys.readouterr().out

@@ -35,7 +35,7 @@ def printed(documents: int, passages: int, page: str | None = None) -> list[str]
 
 def test_one_is_not_many():
     assert printed(0, 0) == [
-        "1 of 1,000 tokens (0.1 %) of draft stand in 0 of 1 document, in 0 passages of 1 token or more"]
+        "1 of 1,000 tokens (0.1 %) of draft occur in 0 of 1 document, in 0 passages of 1 token or more"]
 
 
 def test_long_lists_and_passages_are_cut():

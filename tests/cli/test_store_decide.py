@@ -161,7 +161,7 @@ def test_pages_before_an_error_stay(empty: Path, tmp_path: Path, capsys: pytest.
     words = ("store", "decide", empty, path, "--id-field", "key", "--date-field", "date", "-o", tmp_path / "v.jsonl")
     told = refused(capsys, 1, *words)
     assert told.startswith(f"{path}:3: invalid JSON")
-    assert "ndcore: 2 pages were decided and are in the store; with --on-error skip" in told
+    assert "ndcore: 2 pages decided and in the store; with --on-error skip" in told
     assert [row["verdict"] for row in lines(tmp_path / "v.jsonl")] == VERDICTS[:2]
     with Store.open(empty, read_only=True) as store:
         assert len(store) == 2
@@ -186,7 +186,7 @@ def test_verdicts_that_were_given_are_written_when_a_signal_ends_it(
     path = tmp_path / "p.jsonl"
     path.write_bytes(jsonl(PAGES))
     told = refused(capsys, 130, "store", "decide", empty, path, "--id-field", "key", "-o", tmp_path / "v.jsonl")
-    assert told == "interrupted; 2 pages were decided and are in the store"
+    assert told == "interrupted; 2 pages decided and in the store"
     assert [row["verdict"] for row in lines(tmp_path / "v.jsonl")] == VERDICTS[:2]
 
 

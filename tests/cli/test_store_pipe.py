@@ -119,7 +119,7 @@ def test_a_signal_ends_it_with_everything_kept(store: Path, crawlers: list[Crawl
     crawler.process.send_signal(signal.SIGTERM)
     assert crawler.process.wait(PATIENCE) == 128 + signal.SIGTERM
     assert crawler.process.stderr is not None
-    assert crawler.process.stderr.read() == b"ndcore: interrupted; 5 pages were decided and are in the store\n"
+    assert crawler.process.stderr.read() == b"ndcore: interrupted; 5 pages decided and in the store\n"
     with Store.open(store) as found:
         assert len(found) == 5
 
@@ -146,7 +146,7 @@ def test_a_bad_line_ends_it_after_the_answers_before(store: Path) -> None:
     assert done.returncode == 1
     first, second = done.stderr.decode().splitlines()
     assert first.startswith("ndcore: standard input:4: invalid JSON at column 1")
-    assert second.startswith("ndcore: 2 pages before it are in the store; with --on-error skip, such lines are answered")
+    assert second.startswith("ndcore: in the store: 2 pages before it; with --on-error skip, such lines are answered")
     with Store.open(store) as found:
         assert [page["key"] in found for page in PAGES] == [True, True, False, False, False]
 
@@ -163,7 +163,7 @@ BAD_LINES = [
 
 
 def test_bad_lines_are_answered_with_skip(store: Path) -> None:
-    """In one stream: each where it stands, and the pages around them are decided."""
+    """In one stream: each at its place, and the pages around them are decided."""
     lines = b"".join(line + b"\n" for line, _ in BAD_LINES)
     done = decide(store, jsonl(PAGES[:1]) + lines + jsonl(PAGES[1:2]), "--on-error", "skip")
     first, *bad, last = answers(done.stdout)

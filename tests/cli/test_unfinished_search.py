@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -106,6 +108,37 @@ def test_writing_goes_on_too(corpus, tmp_path, capsys, monkeypatch):
     assert (tmp_path / "out" / "summary.json").exists()
     assert run(corpus, "-o", tmp_path / "anew", "--other-documents") == 0
     assert files(tmp_path / "out" / "cleaned") == files(tmp_path / "anew" / "cleaned")
+
+
+KILLED = """
+import os, signal, sys
+from ndcore.cli import passages
+from ndcore.cli.main import main
+from ndcore.spans.reading import TextReading
+
+owner, name = {"confirming": (TextReading, "numbers"), "writing": (passages, "joined")}[sys.argv[1]]
+setattr(owner, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+main(["repeats", *sys.argv[2:], "--min-tokens", "5", "--on-error", "skip", "-q"])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed")
+@pytest.mark.parametrize("when", ["confirming", "writing"])
+def test_a_killed_process_goes_on(corpus, tmp_path, when):
+    assert run(corpus, "-o", tmp_path / "whole", "--threads", 1) == 0
+    given = [corpus, "-o", tmp_path / "out", "--threads", 1]
+    command = [sys.executable, "-c", KILLED, when, *map(str, given)]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert (tmp_path / "out.unfinished").is_dir() and not (tmp_path / "out").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ndcore.spans.reading.TextReading.symbols", lambda *_: pytest.fail("documents are tokenised again"))
+        if when == "writing":
+            patch.setattr("ndcore.spans.repeats.find_rows", lambda *_: pytest.fail("rows are made again"))
+        assert run(*given) == 0
+    assert files(tmp_path / "out" / "cleaned") == files(tmp_path / "whole" / "cleaned")
+    assert (tmp_path / "out" / "rows.jsonl").read_bytes() == (tmp_path / "whole" / "rows.jsonl").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out", "whole"]
 
 
 @pytest.mark.parametrize(("more", "message"), [

@@ -14,6 +14,7 @@ from forging import with_array, with_header
 
 import ndcore as nd
 from ndcore import _candidates, _cluster, _entries, _hamming, _keys, _sets
+from ndcore.storage import container
 
 FAR = 0xFFFFFF00
 
@@ -107,6 +108,13 @@ def test_a_forged_collection_is_refused(seeds, tmp_path, slot, name, change):
         for text in fuzz_files.collection_texts():
             made.query(text, 0.1)
         made.rethreshold(0.5, cluster="popular")
+
+
+def test_a_pair_of_a_document_with_itself_is_refused(seeds, tmp_path):
+    path = copied(seeds, tmp_path, "mod") / "pairs" / "00000000.ndc"
+    with_array(path, "a", put(-1, container.read(path)[1]["b"][-1]))
+    with pytest.raises(nd.CorruptFile, match="a pair is not of an earlier and a later one"):
+        nd.Collection.open(path.parents[1], verify=True)
 
 
 @pytest.mark.parametrize(("name", "value"), [

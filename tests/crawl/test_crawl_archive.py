@@ -1,4 +1,4 @@
-"""Web archives of crawls with Scrapy: what a server sent is what is written, and verdicts stand beside it."""
+"""Web archives of crawls with Scrapy: what a server sent is what is written, and verdicts are beside it."""
 
 from __future__ import annotations
 
@@ -290,6 +290,15 @@ def test_the_head_of_a_response() -> None:
     assert b"\r\nX-Odd: one  Content-Type: evil\r\n" in made.head
     assert (made.url, made.media) == ("http://example.org/a?b", "text/html")
     assert made.request.startswith(b"GET /a?b HTTP/1.1\r\nHost: example.org\r\n")
+
+
+@pytest.mark.parametrize(("headers", "host"), [
+    ({"User-Agent": "x"}, b"example.org"), ({"User-Agent": "x", "Host": "other.example"}, b"other.example"),
+])
+def test_a_request_names_one_host(headers: dict[str, str], host: bytes) -> None:
+    request = scrapy.Request("http://example.org/", headers=headers)
+    made = fetched_response(request, Response(request.url)).request
+    assert [line for line in made.split(b"\r\n") if line.startswith(b"Host")] == [b"Host: " + host]
 
 
 @pytest.mark.parametrize("status", [204, 304])

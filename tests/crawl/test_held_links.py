@@ -14,7 +14,7 @@ from benches import imported
 pytest.importorskip("zstandard", reason="the extra store is not installed")
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
-from ndcore.crawl.held_links import BUDGET, HOSTS, HeldLinks
+from ndcore.crawl.held_links import BUDGET, HOSTS, SHARE, HeldLinks, Turn
 from ndcore.crawl.link_kinds import KINDS
 from ndcore.files.html_text import make_html_reader
 from ndcore.store.store import Store
@@ -132,6 +132,17 @@ def test_a_kind_that_pays_is_followed_and_one_that_does_not_is_sampled():
     assert held.unseen()[:2] == (0.0, 0.0) and 0 < held.unseen()[2] <= len(dropped)
 
 
+def test_links_are_followed_with_the_stated_probability():
+    """All links of one kind: the n-th that could be dropped is followed with probability sample / SHARE / n."""
+    sample, links = 30, {f"http://a.example/{i}": False for i in range(5000)}
+    held = HeldLinks(0.01, sample, salt=b"salt")
+    run(held, links)
+    chances = [sample / SHARE / n for n in range(sample - BUDGET + 1, held.drawn + 1)]
+    deviation = sum(chance * (1 - chance) for chance in chances) ** 0.5
+    assert held.drawn == 5000 - BUDGET
+    assert abs(held.followed - sample - sum(chances)) < 4 * deviation < sum(chances)
+
+
 def test_a_kind_is_followed_until_its_pages_have_come():
     """Links that are on their way tell nothing yet, so none of their kind is dropped meanwhile."""
     held = HeldLinks(0.01, 1, salt=b"salt")
@@ -197,7 +208,7 @@ def test_what_waits_and_what_does_not():
     held.let_go(b"a")
     held.let_go(b"c")
     turn = held.decide(b"a", "http://a.example/")  # a page that is followed leads there, too
-    assert turn is not None and held.followed == 0
+    assert turn == Turn(weight=0.0, unknown=False, kinds=()) and held.followed == 0
     held.learn(turn, new=True)
     assert held.new == 0
     assert held.decide(b"b", "http://a.example/") is not None and held.followed == 1 and not held.waiting

@@ -178,6 +178,12 @@ def test_without_turns_a_warning_names_what_is_missing(tmp_path, caplog):
     asyncio.run(middleware.store.close())
 
 
+def test_with_turns_there_is_no_warning(components, caplog):
+    with caplog.at_level(logging.WARNING):
+        components()
+    assert "HeldLinksMiddleware" not in caplog.text
+
+
 def with_rules(middleware: NearDuplicateMiddleware, goods: int = 160) -> None:
     """Crawl pages of a host with and without a session id, until a rule is in use."""
     middleware.store.rules = CrawlRules(salt=b"salt")

@@ -111,3 +111,10 @@ def test_copies_are_not_taken_for_a_template():
     choice = nd.near_duplicates(texts).filter_choice
     many = nd.near_duplicates(texts * 4).filter_choice
     assert not choice.complete and not many.complete and many.ratio == pytest.approx(choice.ratio, rel=0.01)
+
+
+def test_the_estimate_is_the_same_in_every_run():
+    """Counters with random keys made another ratio in every run, and in rare cases another choice."""
+    texts = unlike(SMALL, 60, 8)
+    first, again = (nd.near_duplicates(texts, threads=threads).filter_choice for threads in (1, 2))
+    assert first is not None and first.ratio == again.ratio

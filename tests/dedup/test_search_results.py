@@ -1,6 +1,6 @@
 """Answers of search engines and retrievers: the same form without folded hits, and what is refused.
 
-The classes of LangChain and LlamaIndex stand here as small ones with the documented attributes.
+The classes of LangChain and LlamaIndex are small ones here with the documented attributes.
 """
 
 from __future__ import annotations
@@ -187,6 +187,7 @@ class Answer:
     ([{"body": 7}], TypeError, "the text of hit 0 is 7 of type int"), ([{"body": []}], TypeError, "the text of hit 0"),
     ([{"body": [ROSE, 7]}], TypeError, "the text of hit 0"), ([Document(None)], ValueError, "hit 0 has no field 'body'"),
     ([{str(i): 1 for i in range(100)}], ValueError, "it has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …"),
+    ([{str(i): 1 for i in range(12)}], ValueError, "it has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11$"),
 ])  # fmt: skip
 def test_answers_that_are_refused(answer, error, message):
     with pytest.raises(error, match=message):

@@ -1,4 +1,4 @@
-"""CSV and TSV: rows as they stand, values, refusals, annotations."""
+"""CSV and TSV: rows unchanged, values, refusals, annotations."""
 
 from __future__ import annotations
 

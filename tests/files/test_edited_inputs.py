@@ -77,7 +77,7 @@ def spelled(rng: random.Random, text: str) -> str:
 
 
 def record(rng: random.Random, number: int, text: str) -> tuple[str, str, str]:
-    """Make a record: what stands before its text, the text, and what stands behind."""
+    """Make a record: what comes before its text, the text, and what comes after."""
     before = [f'"id" : {number}', '"text": "an earlier one, which does not count"', '"in": {"text": "in", "a.text": [1]}',
               '"n": 1.50', '"n": -0', '"\\u0074ex\\u0074s": null', f'"other":{spelled(rng, words(rng))}']
     behind = ['"x": 1e999', '"Text": "t"', '"list": ["text", {"text": "}"}]', '"\\"text": "\\\\"']
@@ -88,7 +88,7 @@ def record(rng: random.Random, number: int, text: str) -> tuple[str, str, str]:
 
 
 def edited_record(pieces: tuple[str, str, str], new: str | None) -> str:
-    """Put a new text between what stands before and behind."""
+    """Put a new text between what comes before and after."""
     return pieces[0] + (pieces[1] if new is None else json.dumps(new, ensure_ascii=False)) + pieces[2]
 
 

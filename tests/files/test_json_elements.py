@@ -42,8 +42,8 @@ def test_elements_of_any_array(tmp_path_factory: pytest.TempPathFactory, values:
 @pytest.mark.parametrize(
     ("data", "number", "reason"),
     [
-        (b'[{"text":"a"} {"text":"b"}]', 2, "no comma stands after"),
-        (b'[{"text":"a"},]', 2, "no value stands here"),
+        (b'[{"text":"a"} {"text":"b"}]', 2, "there is no comma after"),
+        (b'[{"text":"a"},]', 2, "there is no value here"),
         (b'[{"text":"a"}', 2, "the file ends before the array does"),
         (b'[{"text":"a', 1, "the file ends within it"),
         (b'[{"text":"a"}] x', 2, "something follows the end of the array"),
@@ -61,7 +61,7 @@ def test_json_that_is_none(tmp_path: Path, data: bytes, number: int | None, reas
 
 
 def test_a_long_element_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Strings of its rest hold brackets, quotes and escapes, which stand at the ends of what is read at once."""
+    """Strings of its rest hold brackets, quotes and escapes, which are at the ends of what is read at once."""
     monkeypatch.setattr(elements_module, "_CHUNK", 997)
     long = b'{"text":["' + b'b\\"]}\\\\' * 3_000 + b'",{"c":"}"}]}'
     data = b'[{"text":"a"},' + long + b',{"text":"c"},{"text":"' + b"d" * 10_000 + b'"}]'

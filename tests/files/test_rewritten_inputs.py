@@ -1,4 +1,4 @@
-"""``rejected/`` holds the rejected records as they stand in the inputs, and the account tells which."""
+"""``rejected/`` holds the rejected records, unchanged, and the account tells which."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def changed_json(text: str, rng: random.Random) -> str:
 
 
 def _elements(row: dict[str, Any], array: bytes, rng: random.Random) -> bytes:
-    """Some elements of an array with other values: as they stand elsewhere in it, one more or less, or on some edge."""
+    """Some elements of an array with other values: from elsewhere in it, one more or less, or on some edge."""
     values = np.frombuffer(array, np.dtype(row["dtype"])).copy()
     if values.dtype.kind not in "iu" or not len(values):
         return damaged(array, rng)[: len(array)].ljust(len(array), b"\xff")

@@ -40,6 +40,18 @@ def test_anchors_partition_the_windows_and_depend_on_them_alone():
     assert covered == list(range(400 - width - window + 2))
 
 
+@pytest.mark.parametrize("period", [1, 2, 3, 5])
+def test_equal_anchors_that_follow_each_other_have_few_ranges(period):
+    """All windows of a text with a short period have one anchor: two entries tell that, and ranges have 2^16 windows."""
+    n, width, window = 200_000, 5, 6
+    found = anchors_of([1, 2, 3, 4, 5][:period] * (n // period), width, window)
+    windows = (found[:, 1] & U(_repeats.MAX_WINDOW - 1)) + U(1)
+    begins = np.cumsum(windows) - windows + U(100)
+    assert 2 <= len(found) < 12 and (found[:, 0] == found[0, 0]).all()
+    assert (found[:, 1] >> U(_repeats.RANGE_BITS) == begins).all()
+    assert windows.sum() == n // period * period - width - window + 2
+
+
 def test_windows_of_ranges_have_the_fingerprints_of_their_values():
     slide, values = _repeats.Windows(2, P), np.array([1, 2, 3, 1, 2], U)
     found = slide.taken(values, np.array([0, 5], S), np.zeros(1, U), np.array([10], U), np.array([0, 2 << 16 | 1], U),

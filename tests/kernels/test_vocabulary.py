@@ -25,7 +25,7 @@ def number(vocabulary: Vocabulary, data: bytes, firsts: list[int], lasts: list[i
 @given(st.lists(st.tuples(words, words), max_size=12), st.randoms(use_true_random=False))
 @settings(max_examples=200)
 def test_ranges_of_equal_tokens(pairs, rng):
-    """Compare ranges that go on from each other, overlap, repeat or are apart; what is expected of a token stands twice."""
+    """Compare ranges that go on from each other, overlap, repeat or are apart; expectations are computed twice."""
     document, known = [a for a, _ in pairs], [b for _, b in pairs] * 2
     vocabulary = Vocabulary()
     numbers = number(vocabulary, tape(*known), [0], [len(known)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,14 @@ def test_the_summary_has_shares_and_survivors():
     told = mutants.summarise(lines).splitlines()
     assert told[0].split() == ["a", "67", "%", "of", "3", "killed,", "1", "of", "them", "late;", "1", "invalid"]
     assert told[1].startswith("all") and told[2:] == ["survived: x.py:2: < -> <="]
+
+
+def test_extensions_are_put_back_where_the_next_build_finds_them(tmp_path):
+    places = [tmp_path / "tree" / folder / "_a.so" for folder in ("src/ndcore", "build/lib.linux/ndcore")]
+    sound = tmp_path / "built" / "_a.so"
+    for path in (sound, *places):
+        path.parent.mkdir(parents=True)
+        path.write_text("sound" if path == sound else "mutant")
+    os.utime(sound, (1, 1))
+    mutants.put_back(tmp_path, tmp_path / "tree")
+    assert [path.read_text() for path in places] == ["sound", "sound"]

@@ -86,7 +86,7 @@ def test_large_sets(drop):
 def test_candidates_of_the_reference_where_counters_are_exact(drop, threshold, monkeypatch):
     listed = corpus(31)
     cells = 1 << 22  # 60 sets of at most 60 members: two share a cell in one run of 2000
-    monkeypatch.setattr(prefix_candidates, "Counts", lambda _: Counts(cells))
+    monkeypatch.setattr(prefix_candidates, "Counts", lambda _, key: Counts(cells))
     pairs, runs = check(listed, PrefixFilter(threshold, drop))
     assert runs == [] and pairs == CANDIDATES[drop](listed, threshold)
 
@@ -144,7 +144,7 @@ def test_probes_are_counted_a_few_documents_at_a_time(monkeypatch):
     """Of four million documents each array of their sizes takes 32 MB, beside what the limit allows."""
     asked = []
     key = bytes(range(Bitmaps.KEY_BYTES))  # with one key of twenty, four of these shingles share counters
-    monkeypatch.setattr(prefix_candidates, "Counts", lambda cells: Counts(cells, key))
+    monkeypatch.setattr(prefix_candidates, "Counts", lambda cells, _: Counts(cells, key))
     monkeypatch.setattr(prefix_candidates, "BLOCK", 8, raising=False)
     monkeypatch.setattr("ndcore.pairs.shingle_sets.CHUNK", 16)
     least = PrefixFilter._least

@@ -93,7 +93,7 @@ def test_lengths_of_prefixes(threshold, monkeypatch):
 
     entries = prefix_candidates.entries
     monkeypatch.setattr(prefix_candidates, "entries", watch)
-    monkeypatch.setattr(prefix_candidates, "Counts", lambda cells: Counts(1 << 22))
+    monkeypatch.setattr(prefix_candidates, "Counts", lambda cells, key: Counts(1 << 22))
     listed = corpus(5)
     weights, weigh = weighed(5, listed)
     sets, active = shingle_sets(listed)

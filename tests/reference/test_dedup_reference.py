@@ -256,7 +256,7 @@ def test_refusals(options, message):
 
 def test_numbers_are_tokens_with_a_decimal_digit():
     assert text.numbers("Room 12, 3rd floor; 12 rooms, 4.50 each") == (b"12", b"3rd", b"12", b"4", b"50")
-    # Superscripts, fractions and Roman numerals (No, Nl) are no decimal digits; digits of other scripts are, as they stand.
+    # Superscripts, fractions and Roman numerals (No, Nl) are no decimal digits; digits of other scripts are.
     assert text.numbers("x\N{SUPERSCRIPT TWO} \N{VULGAR FRACTION ONE HALF} \N{ROMAN NUMERAL TWO}") == ()
     assert text.numbers("\N{ARABIC-INDIC DIGIT THREE} \N{FULLWIDTH DIGIT THREE}") == (
         "\N{ARABIC-INDIC DIGIT THREE}".encode(), "\N{FULLWIDTH DIGIT THREE}".encode())  # fmt: skip

@@ -16,6 +16,7 @@ import ndcore as nd
 from ndcore.serve import decider as module
 from ndcore.serve.decider import Decider
 from ndcore.serve.refusal import Refused
+from ndcore.serve.written_source import WrittenSource
 
 
 @pytest.fixture
@@ -86,40 +87,89 @@ def test_a_single_page_goes_between_two_slices_of_a_stream(store: nd.Store, monk
     assert sizes == [2, 1, 2, 1] and decider.waiting == 0
 
 
-def test_streams_are_prepared_only_when_single_pages_are_answered(
-    store: nd.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go, flush, streams = threading.Event(), store.flush, []
-
-    def slow() -> None:
-        assert go.wait(30)
-        flush()
-
-    monkeypatch.setattr(store, "flush", slow)
-    decider = make_decider(store)
+def test_streams_are_prepared_only_when_the_answers_of_single_pages_have_left(store: nd.Store) -> None:
+    decider, left = make_decider(store), list[bool]()
     decider.give_way(time.perf_counter() + 30)  # no page waits
-    single = put(decider, store, "single", streamed=False)
+    put(decider, store, "single", streamed=False).result(30)
     decider.give_way(time.perf_counter() + 0.01)  # not for longer
-    assert not single.done()
-    preparing = threading.Thread(target=lambda: (decider.give_way(time.perf_counter() + 30), streams.append(single.done())))
+    preparing = threading.Thread(target=lambda: (decider.give_way(time.perf_counter() + 30), left.append(True)))
     preparing.start()
-    go.set()
+    preparing.join(0.05)
+    assert not left
+    decider.leave()
     preparing.join(30)
     decider.close()
-    assert streams == [True]
+    assert left == [True]
 
 
-def test_streams_are_prepared_after_single_pages_that_fail(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    decider, decide = make_decider(store), store.decide_requests
-    for name in ("decide_requests", "flush"):
-        monkeypatch.setattr(store, name, lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
-        with pytest.raises(OSError, match="full"):
-            put(decider, store, name, streamed=False).result(30)
-        begun = time.perf_counter()
-        decider.give_way(begun + 30)
-        assert time.perf_counter() < begun + 30
-        monkeypatch.setattr(store, "decide_requests", decide)
+def test_streams_are_decided_only_when_the_answers_of_single_pages_have_left(
+    store: nd.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GIVEN", 30)
+    decider = make_decider(store)
+    for key in ("one", "two"):
+        put(decider, store, key, streamed=False).result(30)
+    streamed = put(decider, store, "streamed")
+    third = put(decider, store, "third", streamed=False)  # goes before it meanwhile
+    third.result(30)
+    for _ in range(3):
+        assert not streamed.done()
+        decider.leave()
+    streamed.result(30)
+    monkeypatch.setattr(module, "GIVEN", 0.01)  # not for longer
+    put(decider, store, "four", streamed=False).result(30)
+    put(decider, store, "another stream").result(30)
     decider.close()
+
+
+def test_parts_of_streams_are_synced_with_the_single_page_that_is_queued(
+    store: nd.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, queued, flushed, early = threading.Event(), threading.Event(), threading.Event(), list[bool]()
+    decide, flush = store.decide_requests, store.flush
+
+    def decide_slowly(pages: Any, *given: Any) -> Any:
+        if pages.keys[0] == "second":
+            begun.set()
+            assert queued.wait(30)
+        if pages.keys[0] == "single":
+            early.append(flushed.wait(0.3))
+        return decide(pages, *given)
+
+    monkeypatch.setattr(store, "decide_requests", decide_slowly)
+    monkeypatch.setattr(store, "flush", lambda: (flush(), flushed.set()))
+    decider = make_decider(store)
+    answered = [put(decider, store, key) for key in ("first", "second")]
+    assert begun.wait(30)
+    answered.append(put(decider, store, "single", streamed=False))
+    queued.set()
+    assert [each.result(30)[0].verdict.key for each in answered] == ["first", "second", "single"]
+    decider.close()
+    assert early == [False]
+
+
+def test_answers_that_have_left_are_counted_by_the_service(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def decide(source: WrittenSource) -> None:
+        decide_requests = store.decide_requests
+        for name in ("decide_requests", "flush"):
+            monkeypatch.setattr(store, name, lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
+            with pytest.raises(Refused, match="full"):
+                await source.decide({"key": name, "text": "one two three"})
+            monkeypatch.setattr(store, "decide_requests", decide_requests)
+        monkeypatch.setattr(store, "flush", flush)
+        await source.decide({"key": "a", "text": "one two three"})
+        leaving = asyncio.ensure_future(source.decide({"key": "b", "text": "one two three"}))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    flush, source = store.flush, WrittenSource(store, "store")
+    asyncio.run(decide(source))
+    begun = time.perf_counter()
+    source._decider.give_way(begun + 30)
+    assert time.perf_counter() < begun + 30
+    source.close()
 
 
 @pytest.mark.parametrize("kept", [0, 2])

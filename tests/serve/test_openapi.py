@@ -13,6 +13,7 @@ pytest.importorskip("httpx")
 from commands import text
 from served import answered, collection_client, store_client
 
+from ndcore.serve.bodies import FORM, JSON
 from ndcore.serve.openapi import openapi
 from ndcore.serve.routes import routes_of
 
@@ -122,6 +123,18 @@ def test_answers_of_a_collection_are_as_described(tmp_path: Any) -> None:
     check(
         answered(asked.post("/api/peek", json={"text": text(1)})), schema_of_answer(document, "/api/peek", "post"), document
     )
+
+
+def test_values_of_bodies_are_described_by_their_kind() -> None:
+    """JSON can say more than a query: a key that is an int or bytes, a text in Base64. The rest are strings in both."""
+    compared = DOCUMENT["paths"]["/api/compare"]
+    bodies = compared["post"]["requestBody"]["content"]
+    fields = {kind: bodies[kind]["schema"]["properties"] for kind in (JSON, FORM)}
+    assert fields[JSON]["a"]["$ref"] == "#/components/schemas/Key"
+    assert fields[JSON]["text_b"]["anyOf"][0] == {"type": "string"}
+    assert fields[JSON]["text_b"]["anyOf"][1]["required"] == ["base64"]
+    assert fields[FORM]["a"]["type"] == fields[FORM]["text_b"]["type"] == "string"
+    assert {p["name"]: p["schema"]["type"] for p in compared["get"]["parameters"]}["a"] == "string"
 
 
 def test_problems_are_as_described(asked: Any) -> None:

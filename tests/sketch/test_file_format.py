@@ -39,6 +39,16 @@ def test_ids_that_cannot_be_saved(ids, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("sketcher", "revision"), [
+    (nd.MinHasher(4), 0), (nd.BottomSketcher(4), 0), (nd.ModSketcher(4), 0), (nd.SimHasher(64), 0),
+    (nd.Winnower(4), 1), (nd.WeightedMinHasher(4), 2), (nd.SimHasher(128), 2), (nd.PackageSimHasher("1e0ng"), 2),
+], ids=lambda value: type(value).__name__)
+def test_files_have_the_revision_of_their_kind(sketcher, revision, tmp_path):
+    """The numbers of DESIGN.md, "Formats": an older ndcore reads whatever has the revision that it knows."""
+    sketcher.sketch_many(DOCUMENTS).save(tmp_path / "s.nds")
+    assert container.peek(tmp_path / "s.nds").revision == revision
+
+
 def split_here(text):
     return text.split()
 

@@ -119,7 +119,7 @@ def test_windows_over_the_blocks(n):
 
 
 def test_a_source_by_hand():
-    """93 letters are the first with 64 grams; the line is where the last of them stands."""
+    """93 letters are the first with 64 grams; the line is at the last of them."""
     [first], [second] = rows(nd.ScanossWinnower().sketch_many([b"x\n" * 92 + b"y", b"x\n" * 92 + b"\n"]))[0], [None]
     grams = [plain.crc32c(b"x" * 30), plain.crc32c(b"x" * 29 + b"y")]
     assert first == (93, plain.crc32c(min(grams).to_bytes(4, "little"))) and second is None
@@ -218,6 +218,12 @@ def test_a_recipe_makes_its_sketcher(hasher):
     assert type(again) is type(hasher)
     assert made_by(again).values.tolist() == made_by(hasher).values.tolist()
     assert repr(hasher).startswith(f"<{type(hasher).__name__}, recipe ")
+
+
+@pytest.mark.parametrize("hasher", [nd.ScanossWinnower(), nd.PackageSimHasher("1e0ng"), nd.PackageSimHasher("seomoz")],
+                         ids=repr)
+def test_values_without_a_seed_have_the_seed_0(hasher):
+    assert hasher.seed == hasher.recipe["seed"] == 0
 
 
 def test_no_recipes_are_equal():

@@ -65,7 +65,7 @@ def test_items_as_the_reference(rng, length):
 def test_places_and_spans_by_brute_force(rng, length):
     items, documents = planted(rng)
     found = nd.contamination(joined(items), joined(documents), length)
-    expected = {}  # where each window of each item stands first
+    expected = {}  # where each window of each item occurs first
     for i, item in enumerate(items):
         for x, window in enumerate(reference.windows(item, length)):
             places = [(d, at) for d, document in enumerate(documents) for at in range(len(document) - len(window) + 1)

@@ -193,5 +193,5 @@ def test_a_corpus_with_other_documents_is_refused(n):
 
 def test_tokens_of_a_callable_are_not_cut():
     none = np.empty(0, np.int64)
-    with pytest.raises(ValueError, match=r"of a callable stand .* cut at tokens"):
+    with pytest.raises(ValueError, match=r"of a callable are .* cut at tokens"):
         cut_corpus(as_corpus(["a"]), 1, nd.Shingling(unit=str.split), (none, none, none), 1)

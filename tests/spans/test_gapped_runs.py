@@ -70,7 +70,7 @@ ITEM = [f"w{i}" for i in range(39)]
 
 
 @pytest.mark.parametrize(("step", "change", "found"), [
-    (8, ["other"], True), (7, ["other"], False),  # of 13 tokens a seed has 7: 7 unchanged ones stand between two changes
+    (8, ["other"], True), (7, ["other"], False),  # of 13 tokens a seed has 7: 7 unchanged ones are between two changes
     (8, ["two", "others"], True), (8, [], True), (8, ["one", "two", "three", "four"], False),
 ])
 def test_which_changes_are_found(step, change, found):

@@ -1,4 +1,4 @@
-"""Windows that stand at several places."""
+"""Windows that occur at several places."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ pytest.importorskip("pyspark", reason="the extra spark is not installed")
 from ndcore.spark import Collection, Conflict
 from ndcore.spark.documents import rank_rows
 from ndcore.spark.manifest import Commit, Segment, Versions
+from ndcore.spark.settling import Settling
 from ndcore.spark.work import DESCRIPTION
 from ndcore.storage.container import CorruptFile
 from ndcore.store.carrying import CarriedCounts
@@ -110,8 +111,18 @@ def test_rows_that_come_or_go_between_two_readings(spark, tmp_path, monkeypatch,
 
 
 @pytest.mark.slow
-def test_old_texts_are_read_of_candidates_only(spark, tmp_path):
-    """A file without candidates may be gone; a candidate's text that is missing or another one is an error with its key."""
+def test_old_texts_are_read_of_candidates_only(spark, tmp_path, monkeypatch):
+    """A file without candidates may be gone; a candidate's text that is missing or another one is an error with its key.
+
+    Of the new documents only those that share a value with another one are compared.
+    """
+    settle, compared = Settling.settle, []
+
+    def record(settling, old, new, *others):
+        compared.append(sorted(row.key for row in new.select("key").collect()))
+        return settle(settling, old, new, *others)
+
+    monkeypatch.setattr(Settling, "settle", record)
     collection = Collection.create(tmp_path / "all", id="id", threshold=0.4, shingling=WORDS)
     for name, row in zip("ab", FIRST, strict=True):
         as_files(spark, tmp_path / name, [row], 1)
@@ -119,6 +130,7 @@ def test_old_texts_are_read_of_candidates_only(spark, tmp_path):
     (tmp_path / "b").rename(tmp_path / "elsewhere")
     collection.add(as_files(spark, tmp_path / "c", SECOND, 2))
     assert collection.result(spark).counts() == {"kept": 3, "near": 1}
+    assert compared == [[], ['{"id":"c"}']]
     later = as_files(spark, tmp_path / "d", [("x", b"eins zwei drei vier")], 1)
     assert collection.add(later).counts() == {"identical": 1}  # told by its digest: no text is read
     near = as_files(spark, tmp_path / "e", [("y", b"eins zwei drei vier acht")], 1)

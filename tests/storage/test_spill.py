@@ -1,13 +1,15 @@
 """Arrays and sets that grow past a limit into a temporary file: the same content either way."""
 
+import errno
 import itertools
+import os
 import pickle
 
 import numpy as np
 import pytest
 
 from ndcore.storage import spill
-from ndcore.storage.spill import SpooledArray, SpooledColumn, SpooledSets
+from ndcore.storage.spill import ScratchArrays, SpooledArray, SpooledColumn, SpooledSets
 
 
 @pytest.mark.parametrize("limit", [None, 10**6, 100, 0])
@@ -101,3 +103,43 @@ def test_sets_are_pickled_wherever_they_are(limit):
     again = pickle.loads(pickle.dumps(spooled))
     assert spooled.spilled == (limit == 1) and len(again) == 3
     assert again.values().tolist() == [1, 2, 9] and again.offsets.tolist() == [0, 2, 2, 3]
+
+
+@pytest.mark.parametrize("limit", [None, 0, 40])
+def test_an_array_is_taken_and_changed(limit):
+    spooled = SpooledArray(np.uint64, limit, (2,))
+    for row in range(5):
+        spooled.append(np.full((1, 2), row, np.uint64))
+    taken = spooled.take()
+    taken += 1
+    assert taken.tolist() == [[row + 1, row + 1] for row in range(5)]
+    assert type(taken) is np.ndarray and SpooledArray(np.uint64, limit, (2,)).take().shape == (0, 2)
+
+
+def files_of(arrays):
+    return [array for array in arrays if isinstance(array.base, np.memmap)]
+
+
+def test_scratch_arrays_are_files_beyond_the_limit():
+    scratch = ScratchArrays(1000)
+    first, second = scratch.empty(100, np.uint64), scratch.empty((3, 10), np.uint64)
+    third = scratch.empty(20, np.uint64)
+    assert files_of([first, second, third]) == [second] and second.shape == (3, 10)
+    second[:] = np.arange(30).reshape(3, 10)
+    assert second.sum() == 435 and scratch.empty(0, np.uint32).shape == (0,)
+    del first  # its bytes are free again
+    again = scratch.empty(100, np.uint64)
+    assert not files_of([again, ScratchArrays(None).empty(10_000, np.uint64)])
+
+
+@pytest.mark.parametrize("fallocate", [True, False])
+def test_a_full_disk_is_told_before_a_map_is_written(monkeypatch, fallocate):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if fallocate:
+        monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+        with pytest.raises(OSError, match="set TMPDIR"):
+            ScratchArrays(0).empty(100, np.uint64)
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    assert ScratchArrays(0).empty(100, np.uint64).shape == (100,)

@@ -1,4 +1,4 @@
-"""Programs as tokens: what changes them and what does not, and where each stands."""
+"""Programs as tokens: what changes them and what does not, and where each is."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_change_of_the_program_changes_symbols():
 @given(st.text(alphabet="ab1'\"#/*{}()[];=<>\\ \n\t\r\x85\u2028é\u0000@$:.,", max_size=60),
        st.sampled_from(sorted(LANGUAGES)))
 def test_places_and_lines_of_any_program(program, language):
-    """Tokens stand apart and in order; each is one token of unit line."""
+    """Tokens are apart and in order; each is one token of unit line."""
     lexed = lex(program, language)
     assert (lexed.starts < lexed.ends).all() and (lexed.ends[:-1] <= lexed.starts[1:]).all()
     assert (lexed.ends <= len(program)).all()

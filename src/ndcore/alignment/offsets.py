@@ -49,7 +49,7 @@ def locate_tokens(text: Text, shingling: Shingling) -> Spans:
     """
     if callable(shingling.unit):
         raise ValueError(
-            f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; "
+            f"unit is {shingling.unit!r}, and where the tokens of a callable are in a text is not known; "
             f"passages are for the units {', '.join(UNITS)}"
         )
     data = as_bytes(text)

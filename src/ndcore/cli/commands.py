@@ -340,7 +340,7 @@ class SketchOptions(SeedOptions, ShingleOptions, DryRunOptions):
         metavar="FILE.ndw")
 
 
-@command("repeats", "find and cut passages that stand several times in a collection", "repeats.run_repeats",
+@command("repeats", "find and cut passages that occur several times in a collection", "repeats.run_repeats",
          reads=DOCUMENTS,
          epilog="OUTDIR gets cleaned/ (or annotated.jsonl, or attributes/), rows.jsonl with the place of each passage and "
                 "of its source, empty.jsonl with the documents of which nothing is left, and summary.json. In cleaned/ each "
@@ -391,10 +391,10 @@ class RepeatsOptions(DryRunOptions):
         "--memory", metavar="SIZE", parse=values.memory)
 
 
-@command("contamination", "find the items of benchmarks that stand in a corpus, and cut them",
+@command("contamination", "find the items of benchmarks that occur in a corpus, and cut them",
          "contamination.run_contamination", reads=DOCUMENTS,
          epilog="OUTDIR gets items.jsonl, benchmarks.jsonl and documents.jsonl, which count what was found by item, by "
-                "benchmark and by document of the corpus; places.jsonl, where each item stands first; passages.jsonl, all "
+                "benchmark and by document of the corpus; places.jsonl, where each item occurs first; passages.jsonl, all "
                 "passages of contaminated items in the corpus; and summary.json.")
 class ContaminationOptions(DryRunOptions):
     """Find the items of benchmarks, such as test questions, that occur in a corpus, exactly."""
@@ -409,7 +409,7 @@ class ContaminationOptions(DryRunOptions):
         "also write the corpus without these passages, each file in its own format, in cleaned/; empty.jsonl lists the "
         "documents of which nothing is left", excludes="one")
     report: str | None = option(OUTPUT,
-        "write a page for a browser: benchmarks, contaminated items and where they stand, with the passages marked",
+        "write a page for a browser: benchmarks, contaminated items and where they occur, with the passages marked",
         metavar="FILE.html")
     json: bool = option(OUTPUT, "print summary.json instead of the report")
     rule: RuleName = option("items",
@@ -426,7 +426,7 @@ class ContaminationOptions(DryRunOptions):
         "fields of --fields which must be found, all of them, for an item to be contaminated (default: one of any name; "
         "with --near, all)", metavar="FIELDS", parse=values.field_names)
     near: int | None = option("items",
-        "required fields must also stand within this number of tokens, 0 to 65536, of the first field, in a document",
+        "required fields must also occur within this number of tokens, 0 to 65536, of the first field, in a document",
         metavar="TOKENS", parse=values.near)
     gaps: int = option("items",
         "also find near matches: runs with a gap of at most this number of tokens, 0 to 32, between two seeds of L/2 exact "
@@ -447,7 +447,7 @@ class ContaminationOptions(DryRunOptions):
         "--in", metavar="CORPUS", nargs="+", required=True)
 
 
-@command("sources", "find where the passages of a text stand in a collection", "sources.run_sources", reads=INPUTS,
+@command("sources", "find where the passages of a text occur in a collection", "sources.run_sources", reads=INPUTS,
          epilog="The document itself, where it is in the collection, is left out.")
 class SourcesOptions(DocumentOptions):
     """Find the passages of a text that occur in a collection, exactly, and where they occur."""
@@ -455,7 +455,7 @@ class SourcesOptions(DocumentOptions):
     inputs: list[str] = argument("FILE",
         "the text: a file, - for standard input, or a record of a file: FILE:LINE or FILE#ID", nargs=1)
     report: str | None = option(OUTPUT,
-        "write a page for a browser: the text with its passages marked, and where they stand", metavar="FILE.html")
+        "write a page for a browser: the text with its passages marked, and where they occur", metavar="FILE.html")
     overwrite: bool = option(OUTPUT, "replace the page of --report")
     json: bool = option(OUTPUT, "print everything as one JSON object")
     min_tokens: int = option("passages",

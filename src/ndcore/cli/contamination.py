@@ -156,16 +156,16 @@ def tell(data: dict[str, Any], benchmarks: ReportTable, page: str | None) -> Ite
     elif data["written"] == "cleaned":
         yield f"The passages were cut; nothing is left of {counted(counts['left_out'], 'document')}"
     what, one, advice = ("part", "a part", "require another field too") if "fields" in data else (
-        "item", "an item", "leave out the ones that stand everywhere")
+        "item", "an item", "leave out the ones that occur everywhere")
     yield Notes([Note(counts["shorter_than_a_run"], what, f"with fewer tokens than a run: such {one} counts wherever it "
-                      f"stands as a whole; {advice}")])
+                      f"occurs as a whole; {advice}")])
     if "min_rarity" in data:
         yield (f"Rarity of words is of {counted(data['rarity_of_documents'], 'document')}"
                f"{', too few to tell' if data['rarity_of_documents'] < FEW else ''}; contaminated from "
                f"{data['min_rarity']:g} bits on")
     if "gaps" in data:
         seed, share = counted(data["seed"], "token"), 100 * data["missed_if_changed"]["0.1"]
-        yield (f"Seeds of {seed} were looked for: what stands between two changes fewer than {seed} apart is missed, at "
+        yield (f"Seeds of {seed} were looked for: what is between two changes fewer than {seed} apart is missed, at "
                f"least {share:.0f} % of a copy in which one token of 10 is changed")
     yield fault_notes(data, data["output"])
     yield f"Written: {printable(data['output'])}"
@@ -242,7 +242,7 @@ def _check_fields(options: ContaminationOptions) -> None:
         if name not in fields:
             raise UsageError(f"--require has {name!r}, and --fields has {', '.join(fields)}; name fields that --fields has")
     if options.near is not None and set(options.require or fields) <= {fields[0]}:
-        raise UsageError(f"--near is about fields that stand near the first one, {fields[0]}; give --fields, and --require "
+        raise UsageError(f"--near is about fields that occur near the first one, {fields[0]}; give --fields, and --require "
                          "if it is given, a second one")
 
 

@@ -158,7 +158,7 @@ def contamination_page(searched: ContaminationSearch, account: Account, command:
     gaps = f"with gaps of up to {counted(searched.gaps, str(shingling.unit))}" if searched.gaps else "compared exactly"
     return marked_page(
         "Items of benchmarks in a corpus",
-        f"Runs of {data['min_tokens']} {shingling.unit}s, {gaps}. Rule {data['rule']}. Marked is what stands in the corpus.",
+        f"Runs of {data['min_tokens']} {shingling.unit}s, {gaps}. Rule {data['rule']}. What occurs in the corpus is marked.",
         (Figure(counts["items"], "items"), Figure(counts["contaminated"], "contaminated"),
          Figure(counts["documents"], "documents of the corpus"), Figure(counts["with_passages"], "with passages")),
         account.tables, "Contaminated items" if searched.rarity() is None else "Items found, the rarest first",

@@ -100,13 +100,13 @@ def tell(data: dict[str, Any], sources: TextSources, page: str | None) -> Iterat
     """Describe for people the documents with passages of the text, and their places."""
     tokens, counts, documents, passages = data["tokens"], data["counts"], data["documents"], data["passages"]
     share = 100 * tokens["found"] / tokens["all"]
-    yield (f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} stand in "
+    yield (f"{tokens['found']:,} of {counted(tokens['all'], 'token')} ({share:.1f} %) of {printable(sources.name)} occur in "
            f"{counts['with_passages']:,} of {counted(counts['documents'], 'document')}, in "
            f"{counted(counts['passages'], 'passage')} of {counted(data['min_tokens'], 'token')} or more")
     yield Listing([f"{each['shared']:8,} of {counted(each['tokens'], 'token')}  {_place(each)}"
                    for each in documents[:DOCUMENTS]], len(documents) - DOCUMENTS, "document")
     if passages:
-        yield "Passages, where they stand first"
+        yield "Passages, where they occur first"
     places = sources.places()
     lines = []
     for at, each in enumerate(passages[:PASSAGES]):
@@ -133,17 +133,17 @@ def sources_page(sources: TextSources, account: Account, command: str) -> str:
     there = TokenPlaces(*(column[longest] for column in sources.places("source_")))
     around = excerpts_by_item(sources.documents, np.arange(len(longest)), sources.sources[longest], there)
     marks = unite(range_in(sources.text, here, at) for at in range(len(result)))
-    note = f"{tokens['found']:,} of {tokens['all']:,} tokens stand in the collection"
+    note = f"{tokens['found']:,} of {tokens['all']:,} tokens occur in the collection"
     rows = tuple((str(each["id"]), each["file"], each["tokens"], each["shared"], each["longest"])
                  for each in documents[:ROWS])
     table = ReportTable("Documents", "Documents with passages of the text, the most tokens in common first.",
                         ("Document", "File", "Tokens", "In the text", "Longest passage"), rows, len(documents))
     return marked_page(
         f"Sources of {sources.name}",
-        f"Passages of {result.min_tokens} {unit}s or more, compared exactly. Marked is what stands in the collection.",
+        f"Passages of {result.min_tokens} {unit}s or more, compared exactly. What occurs in the collection is marked.",
         (Figure(tokens["all"], "tokens"), Figure(tokens["found"], "in the collection"),
          Figure(counts["documents"], "documents of the collection"), Figure(counts["with_passages"], "with passages")),
-        (table,), "The text, and where its passages stand first",
+        (table,), "The text, and where its passages occur first",
         [MarkedText(sources.name, note, Marked(sources.text, marks), [around[at] for at in sorted(around)], len(result))], 1,
         [("command", command), ("min_tokens", str(result.min_tokens)), ("unit", str(unit))],
     )

@@ -146,13 +146,13 @@ def answer_lines(
         decisions = _decide(store, items)
         written = b"".join(to_json(next(decisions) if answer is None else answer) + b"\n" for answer in answers)
         decided += sum(not isinstance(item, Gone) for item in items)
-        outcome.printed, outcome.message = True, f"{counted(decided, 'page')} were decided and are in the store"
+        outcome.printed, outcome.message = True, f"{counted(decided, 'page')} decided and in the store"
         saver.note(bool(items))
         target.write(written)
         target.flush()
         if problem is not None:
             store.flush()
-            outcome.message = f"{counted(decided, 'page')} before it are in the store; {_SKIP}"
+            outcome.message = f"in the store: {counted(decided, 'page')} before it; {_SKIP}"
             raise problem
     store.flush()
 
@@ -348,7 +348,7 @@ class DecisionRun:
                     self.counts[verdict.verdict] += 1
                     if verdict.version is not None:
                         self.versions[verdict.version] += 1
-                    outcome.message = f"{counted(decided, 'page')} were decided and are in the store"
+                    outcome.message = f"{counted(decided, 'page')} decided and in the store"
                     progress("deciding", decided, None)
                     yield verdict, self._places.popleft()
             except KeyboardInterrupt as stopped:  # raised after the verdicts already given, which are not given again

@@ -223,7 +223,7 @@ SLOTS: Mapping[str, Slot] = {
               ({}, {"ids": (np.int64, "n"), **ORDER},
                {"id_bytes": (np.uint8, "b"), "id_offsets": (np.int64, "n'"), "keys": (np.uint64, "n"), **ORDER}),
               _ids),
-    PLACES: Slot("where documents stand in files; `ndcore.files.provenance` checks it"),
+    PLACES: Slot("where documents are in files; `ndcore.files.provenance` checks it"),
 }
 
 

@@ -18,6 +18,20 @@ static inline nd_entry range_of(uint64_t mixed, uint64_t label, uint64_t first, 
     return (nd_entry){.key = mixed ^ label, .id = first << ND_RANGE_BITS | (windows - 1)};
 }
 
+/* Adds the range of the next windows. Behind two ranges with the same anchor it lengthens the second: the anchor occurs twice
+ * already, and in a text of one word each window has a range. Returns the new number of ranges. */
+static inline size_t add_range(nd_entry *out, size_t found, nd_entry range)
+{
+    const uint64_t most = (UINT64_C(1) << ND_RANGE_BITS) - 1, windows = (range.id & most) + 1;
+    nd_entry *const last = &out[found];
+    if (ND_UNLIKELY(found > 1 && last[-1].key == range.key && last[-2].key == range.key && (last[-1].id & most) + windows <= most)) {
+        last[-1].id += windows;
+        return found;
+    }
+    *last = range;
+    return found + 1;
+}
+
 size_t nd_repeats_anchors(const uint64_t *f, size_t n, size_t window, uint64_t key, uint64_t label, uint64_t place,
                           uint64_t *mixed, nd_entry *out)
 {
@@ -37,11 +51,10 @@ size_t nd_repeats_anchors(const uint64_t *f, size_t n, size_t window, uint64_t k
                 least = mixed[j] <= mixed[least] ? j : least;
         } else
             continue;
-        out[found++] = range_of(mixed[before], label, place + since, i - since);
+        found = add_range(out, found, range_of(mixed[before], label, place + since, i - since));
         since = i;
     }
-    out[found++] = range_of(mixed[least], label, place + since, n - window + 1 - since);
-    return found;
+    return add_range(out, found, range_of(mixed[least], label, place + since, n - window + 1 - since));
 }
 
 void nd_repeats_part(const nd_entry *e, size_t n, unsigned shift, size_t parts, size_t *starts, nd_entry *out)

@@ -13,7 +13,8 @@ enum { ND_RANGE_BITS = 16 };
 /* Anchors of the L-token windows of a document: in each the rightmost smallest of the mixed fingerprints of its k-token
  * windows. f: n of these fingerprints, of which L-token window i holds f[i : i + window], window = L − k + 1, 1 <= window <= n,
  * window <= 2^16. Writes an entry (mixed fingerprint ^ label, range) for each run of windows with the same anchor, at most
- * n − window + 1 of them, and returns their number. mixed: n words. Windows with equal tokens have equal anchors, so a
+ * n − window + 1 of them, and returns their number. Anchors that follow each other and are equal have few entries, at least
+ * two. mixed: n words. Windows with equal tokens have equal anchors, so a
  * window whose anchor occurs once in the collection is not repeated. Expected O(n) for a secret key. */
 size_t nd_repeats_anchors(const uint64_t *f, size_t n, size_t window, uint64_t key, uint64_t label, uint64_t place,
                           uint64_t *mixed, nd_entry *out);
@@ -64,7 +65,8 @@ typedef struct {
 /* Sets shared[i] to the units that suffix i and the one before it in `order` have in common. O(n). */
 void nd_repeats_shared_units(const nd_repeat_run *units, const uint32_t *order, size_t n, uint32_t *shared);
 
-/* Makes the nodes: room for n + 1. leaf[i] is the deepest node with suffix i. Returns their number. O(n). */
+/* Makes the nodes: room for n + 1. leaf[i] is the deepest node with suffix i; leaf may be shared. Returns their number.
+ * O(n). */
 size_t nd_repeats_nodes(const uint32_t *order, const uint32_t *shared, size_t n, nd_repeat_node *nodes, uint32_t *leaf);
 
 /* A row: tokens start to end − 1 of a document, by its number in keep order, the place of their source, and the copies. */

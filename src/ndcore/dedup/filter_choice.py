@@ -8,12 +8,13 @@ choice is the same on every machine.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ndcore._candidates import FeatureTables, Judge
+from ndcore._candidates import Bitmaps, FeatureTables, Judge
 from ndcore._types import AnyArray, Ints
 from ndcore.dedup.documents import HEAD, HEAD_BYTES, Reading
 from ndcore.dedup.rules import Rules
@@ -38,6 +39,7 @@ SET_DOCUMENT, SET_SHINGLE = 250.0, 42.0
 PAIR = 5.0  # nanoseconds for a pair of documents that share a band or a rare shingle
 FEW = 16  # documents of a short run among the first ones
 ROOM = 4 << 30  # most bytes of shingle sets, if the number of documents is known
+KEY = hashlib.shake_256(b"ndcore: the choice of the filter").digest(Bitmaps.KEY_BYTES)  # of counters, so that runs agree
 ROOM_RATIO = 4  # otherwise, largest ratio of the bytes of shingle sets and signatures
 
 
@@ -127,7 +129,7 @@ def _estimate(
     lsh = whole * num_perm * (SIGNATURE_DOCUMENT + SIGNATURE_SHINGLE * shingles)
     lsh += PAIR * _expected_pairs(*_meetings(signatures, active, design), n, whole)
     candidates = find_prefix_candidates(sets, active, PrefixFilter(design.threshold), max_holders=max(2, sets.n),
-                                        first_fixed=sets.n, threads=1, report=resolve(None))
+                                        first_fixed=sets.n, threads=1, key=KEY, report=resolve(None))
     complete = whole * (SET_DOCUMENT + SET_SHINGLE * shingles)
     complete += PAIR * _expected_pairs(*candidates.meetings(), n, whole)
     room = ROOM_RATIO * signatures.itemsize * num_perm

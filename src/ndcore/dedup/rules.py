@@ -58,7 +58,7 @@ CALLERS: dict[str, dict[str, str]] = {
         "memory_limit": _MACHINE, "threads": _MACHINE, "progress": _SHOWN,
     },
     "spark.collection": {
-        "against": "what is to come first is added first",
+        "against": "add first what has precedence",
         "keep": "documents are decided on in the order in which they are added; a longer one that comes later, or one of "
                 "another priority, would take the place of one that was kept",
         "drop": 'drop="contained" needs the rare shingles of all documents, which each batch changes',

@@ -20,8 +20,8 @@ from ndcore.files.errors import DocumentError
 from ndcore.parallel import thread_count
 
 _BUFFER = 1 << 20
-_INPUT = 1 << 13  # compressed bytes read at a time: gzip, whose ratio is at most 1032, expands them to 8 MiB
-_OUTPUT = 1 << 20  # bytes decompressed at a time by bzip2 and xz, whose ratios have no useful bound
+_INPUT = 1 << 15  # compressed bytes read at a time
+_OUTPUT = 1 << 20  # bytes decompressed at a time, for any ratio; zstd: _ZST_BLOCKS
 _XZ_MEMORY = 1 << 30  # bytes that decompressing a file may need; "xz -9" needs 65 MiB
 _GZIP = 31  # a value of `wbits`: header and trailer of gzip, a window of 32 KiB
 _RESERVED = 0xE0  # flags of gzip that no writer sets: RFC 1952, section 2.3.1.2
@@ -99,20 +99,30 @@ def _expand(file: IO[bytes], padding: bytes, new_frame: Callable[[], Any], error
 
 
 class _Member:
-    """A decompressor of one gzip member. It refuses reserved flags as ``zlib`` does, and ISA-L does not."""
+    """A decompressor of one gzip member that returns at most _OUTPUT bytes at once.
+
+    It refuses reserved flags as ``zlib`` does, and ISA-L does not.
+    """
 
     def __init__(self, module: Any) -> None:
         self._module, self._decompressor, self._head = module, module.decompressobj(_GZIP), b""
         self.decompress: Callable[[bytes], bytes] = self._begin
+        self.needs_input = True
 
     def _begin(self, data: bytes) -> bytes:
         """Decompress the first bytes."""
         self._head += data[:4]
         if len(self._head) >= 4:
-            self.decompress = self._decompressor.decompress
+            self.decompress = self._go_on
             if self._head[3] & _RESERVED:
                 raise self._module.error("unknown header flags set")
-        made: bytes = self._decompressor.decompress(data)
+        return self._go_on(data)
+
+    def _go_on(self, data: bytes) -> bytes:
+        """Decompress more bytes, or the rest of the last ones if `data` is empty."""
+        made: bytes = self._decompressor.decompress(data or self._decompressor.unconsumed_tail, _OUTPUT)
+        # A full piece may leave output in the decompressor even where all input is used.
+        self.needs_input = len(made) < _OUTPUT and not self._decompressor.unconsumed_tail
         return made
 
     def __getattr__(self, name: str) -> Any:

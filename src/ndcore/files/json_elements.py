@@ -66,7 +66,7 @@ class Elements:
                 before += buffer.take(b"[") + buffer.blanks()
             while buffer.peek() and not (is_array and buffer.peek() == b"]"):
                 if is_array and self._number:
-                    before += buffer.take(b",") or self._fail("no comma stands after the element before it")
+                    before += buffer.take(b",") or self._fail("there is no comma after the element before it")
                     before += buffer.blanks()
                 if not is_array and buffer.peek() != b"{":
                     self._fail("no JSON object begins here")
@@ -172,7 +172,7 @@ class _Buffer:
                     self._at += end
                     return self._pass_over(depth)
                 if not self._fill():
-                    what = "the file ends within it" if nested else "no value stands here"
+                    what = "the file ends within it" if nested else "there is no value here"
                     self._fail(what)
                 continue
             end = match.end() - self._at

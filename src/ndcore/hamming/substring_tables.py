@@ -1,7 +1,7 @@
 """Tables of substrings of fingerprints of 128 or 256 bits: multi-index hashing (Norouzi, Punjani, Fleet 2012).
 
-The fingerprints stand once, ascending. Each table has their positions by the buckets of one substring, and where each bucket
-begins. `substring_plan` says how many there are; the kernels are in `core/substrings.c`.
+Fingerprints are stored once, ascending. Each table has their positions by the buckets of one substring, and where each
+bucket begins. `substring_plan` says how many there are; the kernels are in `core/substrings.c`.
 """
 
 from __future__ import annotations

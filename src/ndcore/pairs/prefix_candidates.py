@@ -101,6 +101,7 @@ def find_prefix_candidates(
     by: Ints | None = None,
     memory_limit: int | None = None,
     threads: int | None = None,
+    key: bytes | None = None,
     report: Progress,
 ) -> PrefixCandidates:
     """Find the pairs of active documents that share a probe, if their sizes and ranks allow them to pass.
@@ -109,7 +110,8 @@ def find_prefix_candidates(
     paired with all others of the run, are expanded if p * m <= max_holders squared. By resemblance, these p documents have
     the shingle among their `PrefixFilter.index_length` rarest; by containment, it is a probe of them. memory_limit: bytes
     for counters, entries and lists; None: 4 GiB. weights: of the members of the sets, by which pairs pass; None: each weighs
-    1. Other parameters are as for `find_candidates`.
+    1. key: of `Counts`, by which rare shingles are told apart; None: a random one. Other parameters are as for
+    `find_candidates`.
 
     Notes
     -----
@@ -119,7 +121,7 @@ def find_prefix_candidates(
     sizes = np.zeros(sets.n, np.int64)
     sizes[active] = sets.sizes(active)
     del active  # frees 8 bytes for each document
-    job = _Job(sets, sizes, weights, filter, max_holders, first_fixed, by, memory, thread_count(threads), report)
+    job = _Job(sets, sizes, weights, filter, max_holders, first_fixed, by, memory, thread_count(threads), key, report)
     parts = job.entries(job.count())
     index, long = job.runs(parts)
     return PrefixCandidates(job, index, Runs.of(long))
@@ -138,12 +140,13 @@ class _Job:
     by: Ints | None
     memory: int
     threads: int
+    key: bytes | None
     report: Progress
 
     def count(self) -> Counts:
         """Count the shingles of all active documents."""
         most = min(MOST_CELLS, self.memory // 4)
-        counts = Counts(min(most, 1 << max(0, int(self.sizes.sum()) - 1).bit_length()))
+        counts = Counts(min(most, 1 << max(0, int(self.sizes.sum()) - 1).bit_length()), self.key)
         last = -1
         for positions, values, offsets, _ in self._chunks("counting shingles"):
             if np.diff(positions, prepend=last).min() <= 0:

@@ -1,7 +1,7 @@
 """Phases of the complete filter: from texts to counters of shingles, and to the rare shingles by which each is looked up.
 
 Any order of shingles that all tasks share will do, so few counters suffice: see DESIGN.md §5, "Phases". Even if a
-collection fills them, frequent shingles still stand out.
+collection fills them, frequent shingles are still told apart.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.phases.columns import Batches, as_batch, drop_empty, values_of
+from ndcore.phases.columns import Batches, as_batch, binary_column, byte_rows, drop_empty, numbers, row_changes, values_of
 from ndcore.phases.probes import cut_slices
 
 BITS = 5  # that a value sets in its word
@@ -28,14 +28,58 @@ def fill_filter(batches: Batches, *, words: int) -> Iterator[Any]:
     whole = np.zeros(words, np.uint64)
     for batch in drop_empty(batches):
         for column in batch.columns:
-            for part in _cut(values_of(column)[0]):
-                word, bits = _choose_words(part, words), _set_bits(part)
-                while len(word):  # of several values of one word the last one is set: at most 64 rounds
-                    whole[word] |= bits
-                    left = np.flatnonzero(whole[word] & bits != bits)
-                    word, bits = word[left], bits[left]
+            _put(whole, values_of(column)[0])
     used, slices = cut_slices(whole)
     yield as_batch(slice=used, cells=slices)
+
+
+def fill_filter_pair(batches: Batches, *, words: int) -> Iterator[Any]:
+    """Put the values of all columns in a filter, and those that come more than once in a second one.
+
+    Columns and words are as for `fill_filter`. Yields slices for `join_filter_pairs`; each word is followed by the word of
+    the second filter. O(n log n) for the n values of a batch: sorted values are put in neighbouring words.
+    """
+    pairs = np.zeros((words, 2), np.uint64)
+    seen, repeated = pairs.T
+    for batch in drop_empty(batches):
+        values = np.sort(np.concatenate([values_of(column)[0] for column in batch.columns]))
+        first = row_changes(values)
+        distinct = values[first]
+        _put(repeated, values[~first])
+        _put(repeated, distinct[may_have(seen, distinct)])
+        _put(seen, distinct)
+    used, slices = cut_slices(pairs.reshape(-1))
+    yield as_batch(slice=used, cells=slices)
+
+
+def join_filter_pairs(batches: Batches) -> Iterator[Any]:
+    """Unite slices of `fill_filter_pair`, where a value that two tasks have is repeated; each slice is in one partition."""
+    whole: dict[int, UInts] = {}
+    for batch in drop_empty(batches):
+        for number, row in zip(numbers(batch, "slice").tolist(), byte_rows(batch.column("cells")), strict=True):
+            pairs = row.view("<u8").reshape(-1, 2)
+            before = whole.setdefault(number, np.zeros_like(pairs))
+            before[:, 1] |= pairs[:, 1] | before[:, 0] & pairs[:, 0]
+            before[:, 0] |= pairs[:, 0]
+    if whole:
+        rows = np.stack([pairs.reshape(-1).view(np.uint8) for pairs in whole.values()])
+        yield as_batch(slice=np.fromiter(whole, np.int64), cells=binary_column(rows))
+
+
+def _put(words: UInts, values: UInts) -> None:
+    """Put values in a filter."""
+    for part in _cut(values):
+        word, bits = _choose_words(part, len(words)), _set_bits(part)
+        while len(word):  # of several values of one word the last one is set: at most 64 rounds
+            words[word] |= bits
+            left = np.flatnonzero(words[word] & bits != bits)
+            word, bits = word[left], bits[left]
+
+
+def unite(words: UInts, others: UInts) -> UInts:
+    """Return a filter of the values of two filters, of which the second one has at most as many words as the first."""
+    united: UInts = words | np.repeat(others, len(words) // len(others))
+    return united
 
 
 def may_have(words: UInts, values: AnyArray) -> Bools:

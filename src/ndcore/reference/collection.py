@@ -242,7 +242,7 @@ class CommonFingerprints(NamedTuple):
         return self.common / self.in_a, self.common / self.in_b
 
 
-ORDERS = {  # how far up a pair stands, before the number in common, a and b decide
+ORDERS = {  # how far up a pair is ranked, before the number in common, a and b decide
     "common": lambda pair: pair.common,
     "larger": lambda pair: max(pair.shares),
     "mean": lambda pair: sum(pair.shares) / 2,

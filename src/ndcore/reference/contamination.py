@@ -1,4 +1,4 @@
-"""Fields of items that stand near each other, by brute force (DESIGN.md, section 5, "Contamination")."""
+"""Fields of items that are near each other, by brute force (DESIGN.md, section 5, "Contamination")."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def find_windows(parts: Sequence[Document], document: Document, length: int) -> 
 def stands_near(
     items: Sequence[ItemOfFields], corpus: Sequence[Document], length: int, near: int
 ) -> list[list[bool]]:
-    """Tell of each item which fields stand near the first one; of the first one itself, whether it occurs.
+    """Tell of each item which fields are near the first one; of the first one itself, whether it occurs.
 
-    A field stands near if in a document a window of it occurs, at most `near` tokens before or behind a window of the first
+    A field is near if in a document a window of it occurs, at most `near` tokens before or behind a window of the first
     field of the same item. An occurrence that shares a token with a window of the first field of any item does not count:
     it says nothing beside that field.
     """
@@ -61,7 +61,7 @@ def cover_with_gaps(items: Sequence[Document], corpus: Sequence[Document], lengt
 
 
 def mark_document_with_gaps(items: Sequence[Document], document: Document, length: int, gaps: int) -> list[bool]:
-    """Mark the tokens of a document that are in windows of items, or in runs with a gap, with what stands in the gap."""
+    """Mark the tokens of a document that are in windows of items, or in runs with a gap, with the tokens in the gap."""
     n, marks = -(-length // 2), [False] * len(document)
     for item in items:
         for window in windows(item, length):

@@ -80,7 +80,7 @@ def draw_overview(both: Passages) -> str:
             f'<path class="ribbon {"s" if p.number in aligned else "m"}" d="M{x1} 12C{x1} 42 {x3} 42 {x3} 72H{x4}'
             f'C{x4} 42 {x2} 42 {x2} 12z"/>'
         )
-    label = f"Where the {len(firsts[0])} shared passages stand, A above and B below"
+    label = f"Where the {len(firsts[0])} shared passages are, A above and B below"
     return (
         f'<svg class="nd-overview" viewBox="0 0 1000 84" preserveAspectRatio="none" role="img" aria-label="{label}">'
         f"{''.join(shapes)}</svg>"

@@ -249,7 +249,7 @@ def side_by_side(report: Report) -> str:
     if not report.clusters:
         return '<p class="faint">There is nothing to compare.</p>'
     if report.shingling is None or callable(report.shingling.unit):
-        return '<p class="faint">Where tokens of this unit stand in a text is not known: passages cannot be shown.</p>'
+        return '<p class="faint">Where tokens of this unit are in a text is not known: passages cannot be shown.</p>'
     least_alike = [
         (str(i), View(cluster.name, cluster.excerpt, cluster.members[0], cluster.view))
         for i, cluster in enumerate(report.clusters, 1) if cluster.view is not None and cluster.excerpt is not None

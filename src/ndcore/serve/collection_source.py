@@ -68,7 +68,7 @@ class CollectionSource:
         members = [ClusterMember(names[at], None, None, CLASSES[clustering.codes[at]], finite(clustering.resemblance[at]))
                    for at in positions[places].tolist()]
         resembling = [_match(each) for each in self._collection.resembling(key, limit=values["size"])]
-        cluster = Cluster(names[label], page.total or 0, members, page)
+        cluster = Cluster(names[label], len(positions), members, page)
         return DocumentAnswer(key, cluster, None, None, None, None, resembling)
 
     def clusters(self, values: Values) -> Clusters:

@@ -1,8 +1,9 @@
 """Decide the pages of all requests, one job after another, on one thread; another thread syncs them to disk in groups.
 
 Single pages go before the pages of streams, which are decided `SLICE` at a time, so a single page waits for one slice at
-most. Meanwhile no stream is parsed or prepared (`Decider.give_way`). While pages are synced to disk, the next ones are
-decided. Two parts of streams are synced together if more of them wait.
+most. Until its answer has left, no stream is parsed or prepared (`Decider.give_way`), and no further slice is decided. While
+pages of streams are synced to disk, the next ones are decided. Two parts of streams are synced together if more of them
+wait. While a single page is queued, parts alone are not synced: they wait for this page, and are synced with it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -22,6 +23,7 @@ from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
 MOST_WAITING = 8192  # pages: parts of 64 streams
+GIVEN = 0.02  # seconds for which a part or a slice of a stream gives way to single pages: about the time of an answer
 SLICE = 64  # pages of a stream that are decided together: in about 4 ms; a smaller slice takes longer for each page
 
 
@@ -90,13 +92,13 @@ class Decider:
         lock = threading.Lock()
         # Two conditions of one lock, so that each notification wakes one thread only.
         self._coming, self._leaving = threading.Condition(lock), threading.Condition(lock)
-        self._calm = threading.Condition(lock)  # no single page waits for its answer
+        self._calm = threading.Condition(lock)  # the answers to all single pages have left
         self._single: deque[WaitingJob] = deque()
         self._streamed: deque[WaitingJob] = deque()
         self._written: deque[WaitingJob] = deque()
         self._closed = self._deciding = self._decided = False
         self.waiting = 0  # pages
-        self._unanswered = 0  # single pages
+        self._unanswered = 0  # single pages whose answers have not left
         self._threads = [threading.Thread(target=target, name=f"ndcore {name}", daemon=True)
                          for target, name in ((self._decide, "decides"), (self._sync, "writes"))]
         for thread in self._threads:
@@ -104,6 +106,8 @@ class Decider:
 
     def put(self, prepare: Callable[[], Pages], count: int, *, streamed: bool) -> WaitingJob:
         """Queue pages to be decided, and return the job, whose futures get their answers.
+
+        Whoever puts a single page calls `leave` when its answer has left.
 
         Parameters
         ----------
@@ -139,7 +143,7 @@ class Decider:
         return self.waiting + PART > MOST_WAITING
 
     def give_way(self, until: float) -> None:
-        """Wait until no single page waits for its answer, at most until a time of `time.perf_counter`.
+        """Wait until the answers to all single pages have left, at most until a time of `time.perf_counter`.
 
         Threads that prepare streams call this often: while they hold Python's lock or a core, a single page waits for them
         at each of its steps.
@@ -147,6 +151,14 @@ class Decider:
         if self._unanswered and time.perf_counter() < until:
             with self._calm:
                 self._calm.wait_for(lambda: not self._unanswered, until - time.perf_counter())
+
+    def leave(self) -> None:
+        """Note that the answer to a single page has left, or that nobody waits for it any more."""
+        with self._calm:
+            self._unanswered -= 1
+            if not self._unanswered:
+                self._calm.notify_all()
+                self._coming.notify()
 
     def close(self) -> None:
         """Answer all queued jobs, then stop the threads."""
@@ -158,15 +170,20 @@ class Decider:
 
     def _decide(self) -> None:
         """Decide the pages of one job after another; single pages go between two slices of a stream."""
+        turn: float | None = None  # since when a slice of a stream has been the next, but for single pages
         while True:
             with self._coming:
                 self._coming.wait_for(lambda: self._single or self._streamed or self._closed)
+                if self._unanswered and self._streamed and not self._single:
+                    turn = turn or time.perf_counter()
+                    self._coming.wait_for(lambda: self._single or not self._unanswered, turn + GIVEN - time.perf_counter())
                 if not self._single and not self._streamed:
                     self._decided = True
                     self._leaving.notify()
                     return
                 queue = self._single or self._streamed
                 job = queue[0]
+                turn = None if job.streamed else turn
                 self._deciding = True
             failure: BaseException | None = None
             try:
@@ -185,18 +202,19 @@ class Decider:
                 job.decided.set_exception(failure)
                 if not job.answers:
                     job.answered.set_exception(failure)
-                    self._count_answered([job])
             elif done:
                 job.decided.set_result(len(job.answers))
 
     def _is_due(self) -> bool:
         """Tell whether the decided pages shall be synced now.
 
-        A part of a stream waits for the next job, if there is one: fewer syncs leave the disk free for single pages.
+        Parts of streams wait for a single page that is queued, which is synced with them; one part alone waits for any next
+        job. Fewer syncs leave the disk free for single pages.
         """
+        if self._decided or any(not job.streamed for job in self._written):
+            return True
         follows = self._deciding or self._single or self._streamed
-        alone = len(self._written) == 1 and self._written[0].streamed
-        return self._decided or (bool(self._written) and not (alone and follows))
+        return (len(self._written) > 1 and not self._single) or (bool(self._written) and not follows)
 
     def _sync(self) -> None:
         """Sync the decided pages to disk, then give their answers."""
@@ -211,17 +229,8 @@ class Decider:
             except BaseException as error:
                 for job in jobs:
                     job.answered.set_exception(error)
-                self._count_answered(jobs)
                 continue
             now = time.perf_counter()
             for job in jobs:
                 self.counts.count_decisions(job.answers, now - job.came, streamed=job.streamed)
                 job.answered.set_result(job.answers)
-            self._count_answered(jobs)
-
-    def _count_answered(self, jobs: Iterable[WaitingJob]) -> None:
-        """Let streams be prepared again if these jobs were the last single pages."""
-        with self._calm:
-            self._unanswered -= sum(not job.streamed for job in jobs)
-            if not self._unanswered:
-                self._calm.notify_all()

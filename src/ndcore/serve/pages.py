@@ -307,7 +307,7 @@ def show_clusters(answer: Clusters, values: Values) -> str:
     table = show_grid(total if least == 1 else f"{total} of {least:,} documents or more", heads, lines)
     pages = show_pager(answer.page, "clusters", what="Pages of clusters", least=None if least == 2 else str(least))
     other = link("/clusters", "two or more documents only") if least == 1 else \
-        link("/clusters?least=1", "documents that stand alone, too")
+        link("/clusters?least=1", "single documents, too")
     main = f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
     return wrap_served("Clusters", main, "Clusters", f"Documents by the one that represents them. Show {other}.", "clusters")
 
@@ -338,8 +338,9 @@ def _show_history(history: History, route: str) -> str:
         for version in history.versions
     )
     heads = ("Version", True), ("Date (UTC)", False), ("Change", False), ("Resemblance", True)
-    total = history.page.total or 0
-    table = show_grid(f"{counted(total, 'version')}, the latest first, each compared with the one before", heads, lines)
+    assert history.page.total is not None  # all versions are counted
+    versions = counted(history.page.total, "version")
+    table = show_grid(f"{versions}, the latest first, each compared with the one before", heads, lines)
     pages = show_pager(history.page, route, "versions", "Pages of versions", key=history.key)
     return f'<div class="card"><div class="wide">{table}</div>{pages}</div>'
 

@@ -164,7 +164,7 @@ def _kind_of_key(name: str, of: str) -> Parameter:
                      "hexadecimal", "choice", choices=KINDS)
 
 
-LEAST = Parameter("least", "fewest documents of a cluster; 1 lists documents that stand alone, too", "integer", default=2,
+LEAST = Parameter("least", "fewest documents of a cluster; 1 lists single documents, too", "integer", default=2,
                   most=1_000_000_000)
 KEY = (Parameter("key", "key of a document", "key", required=True), _kind_of_key("kind", "key"))
 PAGE = Parameter("page", "page of the list", "integer", default=1, most=100_000)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ndcore.serve.answers import BackedUp, PageDecision, Removed, Seen, StoredText, Values, write_iso
-from ndcore.serve.decider import Decider, WaitingJob
+from ndcore.serve.decider import GIVEN, Decider, WaitingJob
 from ndcore.serve.keys import read_keys
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import WRITTEN
@@ -26,7 +26,6 @@ from ndcore.store.receipts import RequestAnswer
 from ndcore.store.store import Store
 
 THREADS = 2  # threads that prepare pages
-GIVEN = 0.02  # seconds for which a part of a stream gives way to single pages: about the time of an answer
 
 # Parses pages up to the first invalid one, and calls its argument before each.
 StreamPart: TypeAlias = Callable[[Callable[[], None]], tuple[Sequence[Values], Refused | None]]
@@ -75,7 +74,12 @@ class WrittenSource(StoreSource):
 
     async def decide(self, values: Values) -> PageDecision:
         """Decide on a page, and keep it."""
-        answers = await _answers(self._decider.put(lambda: self._prepare([values]), 1, streamed=False))
+        job = self._decider.put(lambda: self._prepare([values]), 1, streamed=False)
+        try:
+            answers = await _answers(job)
+        finally:
+            # Called when this task pauses next, which is after its answer was sent unless the client reads too slowly.
+            asyncio.get_running_loop().call_soon(self._decider.leave)
         if not answers:
             raise reused(values)
         return answers[0]

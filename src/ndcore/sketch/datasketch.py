@@ -177,7 +177,7 @@ class DatasketchHasher(ToolSketcher):
         buffers: bytes | bytearray | memoryview | Iterable[bytes | bytearray | memoryview], byteorder: str = "@",
         ids: Sequence[str] | Sequence[int] | None = None,
     ) -> Sketches:
-        """Read what ``LeanMinHash.serialize`` wrote; seed, number of minima and scheme stand in it.
+        """Read what ``LeanMinHash.serialize`` wrote; seed, number of minima and scheme are in it.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class ScanossWinnower(ToolSketcher):
         self._permutations = Permutations(0, 0, NO_COEFFICIENTS, NO_COEFFICIENTS)
 
     def _parameters(self) -> dict[str, Any]:
-        return {"kind": "winnow", "version": 1, "window": WINDOW, "robust": False, "seed": 0, "method": "scanoss"}
+        return {"kind": "winnow", "version": 1, "window": WINDOW, "robust": False, "seed": self.seed, "method": "scanoss"}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ScanossWinnower, ()

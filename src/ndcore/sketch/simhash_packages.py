@@ -71,7 +71,10 @@ class PackageSimHasher(ToolSketcher):
         self._digest, self._digest_dtype = _last_of_md5 if package == "1e0ng" else _first_of_md5, ">u8"
 
     def _parameters(self) -> dict[str, Any]:
-        return {"kind": "simhash", "version": 1, "bits": 64, "seed": 0, "weights": None, "method": f"simhash-{self.package}"}
+        return {
+            "kind": "simhash", "version": 1, "bits": 64, "seed": self.seed, "weights": None,
+            "method": f"simhash-{self.package}",
+        }  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PackageSimHasher, (self.package,)

@@ -161,7 +161,7 @@ class BucketSketcher(TermListSketcher):
     """Sketcher of checksum buckets: a hash puts each term of a document into one of a few lists.
 
     Documents match where a list of theirs is equal. A change of t terms leaves a list unchanged with a probability of
-    (1 − 1 / buckets)^t: more buckets stand more changes, and match more documents that have few terms in common.
+    (1 − 1 / buckets)^t: more buckets tolerate more changes, and match more documents that have few terms in common.
 
     Parameters
     ----------

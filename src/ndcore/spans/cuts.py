@@ -197,7 +197,7 @@ def _map_pieces(
 ) -> Iterator[Kind]:
     """Apply `work` to texts in pieces (positions, texts), with the ranges of their tokens; yield the results in order."""
     if callable(shingling.unit):
-        raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable stand in a text is not known; cut "
+        raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable are in a text is not known; cut "
                          "at tokens")
     return map_pieces(partial(_map_piece, work, shingling, ranges), pieces, threads)
 

@@ -200,7 +200,7 @@ class NearFields:
     def _decide_by_items(
         self, documents: Ints, positions: Ints, numbers: Ints, begin: Ints, end: Ints, first: Ints, other: Ints
     ) -> None:
-        """Note the items in which hits of both kinds stand near, from the items that have each of these hits' windows.
+        """Note the items in which hits of both kinds are close, from the items that have each of these hits' windows.
 
         Of the first field of an item, what ends last among the places that begin before another field, and what begins next
         behind it, are near it if any is. O(h log h), h the items of each hit counted together.
@@ -226,7 +226,7 @@ class NearFields:
                 self._note(documents, positions, slots[near], one[near], two[near])
 
     def _note(self, documents: Ints, positions: Ints, slots: Ints, one: Ints, two: Ints) -> None:
-        """Note fields of items that stand near, with the hits of both; the first document of each that is not noted yet."""
+        """Note fields of items that are near, with the hits of both; the first document of each that is not noted yet."""
         open_ = ~self._decided[slots]
         slots, one, two = slots[open_], one[open_], two[open_]
         order = np.lexsort((documents[one], slots))

@@ -20,6 +20,7 @@ from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
 from ndcore.spans.repeats_windows import WindowCounts, find_runs
 from ndcore.spans.repeats_work import WorkPlace, working
+from ndcore.storage.spill import ScratchArrays
 from ndcore.text.corpus import Corpus, as_corpus
 from ndcore.text.shingling import Shingling, given_shingling
 
@@ -79,7 +80,7 @@ def repeats(
     exceptions : as texts, optional
         Texts whose windows do not count: licences, for example.
     memory_limit : int or str, optional
-        Bytes, or a size as "2G", for sort entries and numbers of tokens. Beyond it they go to temporary files.
+        Bytes, or a size as "2G", for sort entries, numbers of tokens and units. Beyond it they go to temporary files.
     work : path, optional
         A directory for the finished steps of the search; it is made if missing. After an interruption the same call resumes
         there. It is removed when the result is returned. It takes about 1.2 bytes for each token, then 16 bytes for each
@@ -109,9 +110,9 @@ def repeats(
     Fingerprints with secret polynomials find the windows, and tokens confirm them, so there are neither false positives nor
     false negatives. Texts are read once, and twice more if they have windows that may be repeated. Time: O(tokens), and O(n
     log n) for n units, which are runs of windows that occur together at all of their places. Memory: 1.2 bytes a token at L
-    = 50 to choose windows, 32 bytes a window that may be repeated, and 4 bytes a repeated token; beyond `memory_limit` on
-    disk.
-    Always in memory are 55 bytes a unit, and 24 bytes a token of the documents that are being read.
+    = 50 to choose windows, 32 bytes a window that may be repeated, 4 bytes a repeated token, and 48 bytes a unit; beyond
+    `memory_limit` in temporary files. Those of units are mapped, so that the system writes them out where memory is short.
+    Always in memory are 24 bytes a token of the documents that are being read.
 
     References
     ----------
@@ -153,14 +154,15 @@ def repeats(
         ranges = unfinished.rows(layout, within, begin)
         if ranges is None:
             sources = None if against is None else begin
-            runs = units(runs, int(layout.bases[-1]) + 1)  # replaces the runs, which take as much memory
-            ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources))
+            scratch = ScratchArrays(limit)
+            runs = units(runs, int(layout.bases[-1]) + 1, scratch.empty)  # replaces the runs, which take as much memory
+            ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources), scratch)
             unfinished.put_rows(ranges, within)
     return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
 
 
 def _divide_limit(memory_limit: int | str | None) -> int | None:
-    """Divide the limit by three: for entries by fingerprint, entries by place, and numbers of tokens."""
+    """Divide the limit by three: for entries by fingerprint, entries by place, and numbers of tokens; later, units."""
     limit = checked_memory_limit(memory_limit)
     return None if limit is None else max(1, limit // 3)
 

@@ -11,6 +11,7 @@ from ndcore._repeats import Rows, classes
 from ndcore._types import AnyArray, Bools, Ints, UInts
 from ndcore.checks import check_numbered
 from ndcore.spans.repeats_layout import Layout, RepeatedRanges, merge_ranges, merge_steps
+from ndcore.storage.spill import ScratchArrays
 
 ROOM = 1 << 16  # rows made at a time
 STEP = 1 << 18  # units that are processed together
@@ -39,17 +40,18 @@ class Choice:
     sources: int | None
 
 
-def find_rows(layout: Layout, cut: UInts, choice: Choice) -> RepeatedRanges:
+def find_rows(layout: Layout, cut: UInts, choice: Choice, scratch: ScratchArrays) -> RepeatedRanges:
     """Find the rows of units: see `nd_repeats_rows` in repeats.h. O(n log n) for n units.
 
-    Memory: about 55 bytes a unit. If one word is repeated a million times, each window is a unit.
+    Memory: about 28 bytes a unit, beside the units themselves, from `scratch`. If one word is repeated a million times, each
+    window is a unit.
     """
     check_numbered(len(cut), "units of repeated passages", "look in fewer documents, or for longer passages")
-    own = classes(cut)
-    everywhere = _list_everywhere(layout, cut, own, choice)
+    own = classes(cut, scratch.empty)
+    everywhere = _list_everywhere(layout, cut, own, choice, scratch)
     bases = layout.bases[:-1].astype(np.uint64) if len(layout.order) else np.zeros(1, np.uint64)
     rows = Rows(cut, own, bases, choice.tokens, choice.fewest,
-                EVERYWHERE if choice.sources is None else choice.sources, choice.within)
+                EVERYWHERE if choice.sources is None else choice.sources, choice.within, scratch.empty)
     del own
     parts = [np.empty((0, 5), np.uint64)]
     while len(part := rows.next(ROOM)):
@@ -57,9 +59,11 @@ def find_rows(layout: Layout, cut: UInts, choice: Choice) -> RepeatedRanges:
     return RepeatedRanges(np.concatenate(parts), everywhere)
 
 
-def _list_everywhere(layout: Layout, cut: UInts, own: AnyArray, choice: Choice) -> tuple[Ints, Ints, Ints]:
+def _list_everywhere(
+    layout: Layout, cut: UInts, own: AnyArray, choice: Choice, scratch: ScratchArrays
+) -> tuple[Ints, Ints, Ints]:
     """List the ranges of tokens of units of these classes that occur at another allowed place, earlier or later."""
-    last = np.zeros(len(cut), np.uint32)  # the last unit of each class
+    last = scratch.empty(len(cut), np.uint32)  # the last unit of each class, by its first one
     steps = [slice(start, start + STEP) for start in range(0, max(1, len(cut)), STEP)]
     for step in steps:
         last[own[step]] = np.arange(step.start, step.start + len(own[step]), dtype=np.uint32)

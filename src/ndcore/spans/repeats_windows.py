@@ -23,9 +23,10 @@ ATTEMPTS = 8  # each with other secret polynomials
 CHANGED = "each time the collection is read, it must have the same documents"
 
 STEP = 1 << 19  # values of tokens whose windows are fingerprinted together
+LONG = 8 * STEP  # more values of a piece are a long document, whose entries are made one step after another
 RUNS = 1 << 18  # runs that are processed together
 
-Entries: TypeAlias = list[tuple[UInts, Ints]]  # grouped entries, and the starts of the groups
+Entries: TypeAlias = Iterable[tuple[UInts, Ints]]  # grouped entries, and the starts of the groups
 # Positions of documents and their checksums; for new documents also numbers of tokens, and entries.
 Read: TypeAlias = tuple[Ints, UInt32s, tuple[Ints, Entries] | None]
 
@@ -119,7 +120,7 @@ class Finder:
         read.end()
         ranges = self.work.ranges(read)
         if ranges is None:
-            ranges = _join_all((shared(entries) for entries in gathered.sorted(self.threads)), ())
+            ranges = _join_all((shared(entries) for entries in gathered.sorted(self.threads)), (), self.counted.limit)
             ranges.sort()
             self.work.put_ranges(read, ranges)
         return read.sizes, ranges
@@ -169,21 +170,23 @@ class Finder:
         slide, places = Windows(self.counted.tokens, self.secrets.polynomial), layout.places
         labels = layout.labels * np.uint64(self.secrets.key | 1)  # an odd factor keeps different labels different
 
-        def work(piece: Any) -> tuple[int, Entries]:
-            positions, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
-            _check_unchanged(positions, np.diff(offsets), layout.sizes)
-            seen[positions] = True
-            grouped = []
+        def group(positions: Ints, values: UInts, offsets: Ints) -> Entries:
             for step in _cut_values(offsets, self.counted.tokens - 1 + (1 << RANGE_BITS)):
                 documents = positions[step.documents]
                 begins = bases[documents] + step.skipped
                 packed = np.append(begins, bases[documents[-1]] + np.uint64(step.end)) << np.uint64(RANGE_BITS)
                 limits = np.searchsorted(ranges, packed)
                 own = ranges[limits[0] : limits[-1]] - np.repeat(packed[:-1], np.diff(limits))
-                grouped.append(gathered.group(slide.taken(
+                yield gathered.group(slide.taken(
                     values[step.values], step.offsets, labels[documents], places[documents] + step.skipped, own,
-                    limits - limits[0])))
-            return int(positions[-1]), grouped
+                    limits - limits[0]))
+
+        def work(piece: Any) -> tuple[int, Entries]:
+            positions, values, offsets = self.reading.symbols(piece, self.secrets.symbols)
+            _check_unchanged(positions, np.diff(offsets), layout.sizes)
+            seen[positions] = True
+            grouped = group(positions, values, offsets)
+            return int(positions[-1]), grouped if len(values) > LONG else list(grouped)
 
         pieces = self.reading.pieces(wanted) if wanted.any() else iter(())
         for number, (last, grouped) in enumerate(map_pieces(work, pieces, self.threads), 1):
@@ -210,7 +213,7 @@ class Finder:
                 yield join(entries, last)
             yield last.reshape(1, 3)[: int(last[2] > 0)]
 
-        return _join_all(runs(), (3,))
+        return _join_all(runs(), (3,), self.counted.limit)
 
     def confirm(self, layout: Layout, runs: UInts) -> bool:
         """Read the documents of runs again; tell whether windows with equal fingerprints have equal tokens."""
@@ -274,12 +277,12 @@ def _yield_runs(runs: UInts) -> Iterator[UInts]:
     return (runs[start : start + RUNS] for start in range(0, max(1, len(runs)), RUNS))
 
 
-def _join_all(arrays: Iterable[UInts], shape: tuple[int, ...]) -> UInts:
-    """Concatenate arrays with rows of this shape, freeing each once it is copied."""
-    joined = SpooledArray(np.uint64, None, shape)
+def _join_all(arrays: Iterable[UInts], shape: tuple[int, ...], limit: int | None) -> UInts:
+    """Concatenate arrays with rows of this shape, freeing each once it is copied; beyond the limit, in a temporary file."""
+    joined = SpooledArray(np.uint64, limit, shape)
     for array in arrays:
         joined.append(array)
-    return joined.array()
+    return np.asarray(joined.array("r+"))
 
 
 class _Step(NamedTuple):

@@ -63,7 +63,7 @@ class SpooledEntries(WindowEntries):
 
     def _take(self, number: int) -> Callable[[], AnyArray]:
         group, self._groups[number] = self._groups[number], SpooledArray(np.uint64)
-        return lambda: np.array(group.array(), np.uint64)
+        return group.take
 
 
 class KeptEntries(WindowEntries):

@@ -164,7 +164,7 @@ def _count_pairs(
     if settings.method != "shingles":
         measured = _compare(work, leaders, pairs.where(f"common >= {settings.needed}"), settings, grouping)
         return work.keep(measured, "pairs"), long
-    if not long.isEmpty():
+    if long.head(1):
         held = work.keep(long.groupBy("rank").agg(F.collect_set("run").alias("values")), "common values of documents")
         pairs = pairs.join(held.selectExpr("rank as a", "values as of_a"), "a", "left").join(
             held.selectExpr("rank as b", "values as of_b"), "b", "left").selectExpr(

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
-from urllib.parse import unquote, urlsplit
 
 from ndcore._candidates import Bitmaps
 from ndcore._types import AnyPath, UInts
@@ -21,6 +20,7 @@ from ndcore.dedup.rules import CALLERS, Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
 from ndcore.phases.neighbours import StoredFile, read_sharing, select_sharing
 from ndcore.phases.sketches import sketch_documents
+from ndcore.phases.value_filter import unite
 from ndcore.phases.verification import Judgement
 from ndcore.recipe import stored_recipe
 from ndcore.sketch.minhash import MinHasher
@@ -42,8 +42,8 @@ from ndcore.spark.file_ranges import share_among_tasks
 from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
-from ndcore.spark.settling import DECIDED, SHARED, Settling
-from ndcore.spark.verification import ADVICE, filter_of
+from ndcore.spark.settling import DECIDED, SHARED, Settling, count_rows, files_of
+from ndcore.spark.verification import ADVICE, filter_of, filter_pair_of
 from ndcore.spark.versions import import_spark
 from ndcore.spark.work import Work
 from ndcore.storage.container import CorruptFile
@@ -347,7 +347,7 @@ class GrowingCollection:
         old = self._rows(work, before)
         assert old is not None
         gone = work.keep(old.where(f"added <= {last}").select("rank"), "documents that go away")
-        commit = Commit("expire", None, gone.count(), None)
+        commit = Commit("expire", None, count_rows(gone), None)
         if commit.documents == 0:
             return self._change(work.spark, before, None, repeated=True)
         segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
@@ -437,20 +437,25 @@ class GrowingCollection:
         return self._read(work, manifest.changed, CHANGES) if manifest.changed else None
 
     def _read_sharing(self, work: Work, manifest: CollectionManifest, words: UInts) -> DataFrame:
-        """Read the documents that pass a filter of SHARED: all columns but ``added``; keys are JSON."""
+        """Read the documents of the collection that pass a filter of SHARED, with their decisions."""
+        assert self._schema is not None
+        rows = self._select_stored(work, manifest.segments, self._schema, words)
+        return _with_changes(rows, self._read_changes(work, manifest))
+
+    def _select_stored(self, work: Work, segments: Sequence[Segment], schema: StructType, words: UInts) -> DataFrame:
+        """Read the documents of segments that pass a filter of SHARED: all columns but ``added``; keys are JSON."""
         from pyspark.sql import types as T
 
-        assert self._schema is not None
         stored = [T.StructField("key", T.StringType()) if field.name == "key" else field
-                  for field in self._schema.fields if field.name not in ("added", *DECIDED)]
-        decided = [self._schema[name] for name in DECIDED]
-        files = [StoredFile(f"{TABLES}/{segment.table}/{path.name}", path.stat().st_size) for segment in manifest.segments
+                  for field in schema.fields if field.name not in ("added", *DECIDED)]
+        decided = [field for field in schema.fields if field.name in DECIDED]
+        files = [StoredFile(f"{TABLES}/{segment.table}/{path.name}", path.stat().st_size) for segment in segments
                  for path in sorted(self._versions.table(segment.table).glob("*.parquet"))]
         shares = [[file.path for file in share] for share in share_among_tasks(work.spark, files, work.cores)]
         at = work.spark.range(0, len(shares), 1, max(1, len(shares))).toDF("at")
-        rows = work.apply(at, read_sharing, T.StructType([*stored, *decided]), shares=shares, root=self.path,
-                          columns=[field.name for field in stored], decided=ARROW_TYPES, wanted=words)
-        return _with_changes(rows, self._read_changes(work, manifest))
+        return work.apply(at, read_sharing, T.StructType([*stored, *decided]), shares=shares, root=self.path,
+                          columns=[field.name for field in stored], wanted=words,
+                          decided={field.name: ARROW_TYPES[field.name] for field in decided})
 
     def _find_keys(self, work: Work, manifest: CollectionManifest, keys: DataFrame, words: UInts) -> DataFrame:
         """Find the documents with these keys: ``rank``, ``key`` and ``version_of``. words: of a filter with their KEY_HASH.
@@ -463,7 +468,7 @@ class GrowingCollection:
         selected = work.apply(hashed, select_sharing, hashed.schema, column="_hash", wanted=words)
         alike = selected.join(keys.selectExpr(f"{KEY_HASH} as _hash"), "_hash", "left_semi").select("rank")
         alike = work.keep(alike, "documents with the hash of a key")
-        if alike.isEmpty():
+        if not count_rows(alike):
             return documents.where("false").select("rank", "key", "version_of")
         rows = documents.select("rank", "key", *DECIDED).join(alike, "rank", "left_semi")
         rows = _with_changes(rows, self._read_changes(work, manifest))
@@ -535,8 +540,6 @@ class GrowingCollection:
         repeated: str,
     ) -> CollectionManifest:
         """Decide on new documents, write their table, and commit."""
-        from pyspark.sql import functions as F
-
         sides = self._sides(work, df, key, f"{token}-texts")
         kind = sides.schema["key"].dataType.simpleString()
         if before.key not in (None, kind):
@@ -547,34 +550,34 @@ class GrowingCollection:
             raise ValueError(f"with this batch there are more than {MOST} documents; begin another collection")
         table = f"{token}-documents"
         new = self._write_documents(work, sides, order, total, before, table)
-        old = self._rows(work, before)
-        gone = None
-        if old is None:
-            old = new.where("false").selectExpr("*", *_undecided())
-            first = old.select("rank", "key", "version_of")
-            sharing = old.withColumn("key", F.to_json("key")).drop("added")
-        else:
-            words = filter_of(work, new, KEY_HASH, *SHARED, count=total * (self.filter.groups + 2))
-            first = self._find_repeats(work, before, new, words, repeated)
-            sharing = self._read_sharing(work, before, words)
-        added = new
-        new = new.drop("added")
-        if repeated == "replace" and before.segments:
-            gone = work.keep(first.select("rank"), "documents that are replaced")
-            gone = None if gone.isEmpty() else gone
-        entering = new
-        if repeated == "version":
-            of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
-            entering = new.join(of_key, "key", "left")
-        decided = self._settling(work, before).settle(old, entering, sharing, gone)
-        decided = decided if gone is None else work.keep(decided, "decisions")
-        commit = replace(commit, documents=total)
+        seen, shared = filter_pair_of(work, new, KEY_HASH, *SHARED, count=total * (self.filter.groups + 2))
+        settling, old = self._settling(work, before), self._rows(work, before)
+        gone = versions = None
+        if old is not None:
+            first = self._find_repeats(work, before, new, seen, repeated)
+            if repeated == "replace":
+                gone = work.keep(first.select("rank"), "documents that are replaced")
+                gone = gone if count_rows(gone) else None
+            elif repeated == "version":
+                of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
+                versions = new.select("rank", "key").join(of_key, "key").select("rank", "version_of")
+        undecided = new.selectExpr("*", *_undecided())
+        segment = Segment(table, before.following, total, before.version + 1)
         fields: dict[str, Any] = {
-            "key": kind, "following": before.following + total,
-            "segments": (*before.segments, Segment(table, before.following, total, before.version + 1))}
-        if gone is not None:
-            both = old.unionByName(added.selectExpr("*", *_undecided()))
-            return self._overlay(work, before, commit, token, both, old, decided, gone, fields)
+            "key": kind, "following": before.following + total, "segments": (*before.segments, segment)}
+        commit = replace(commit, documents=total)
+        if old is not None and gone is not None:
+            decided = work.keep(settling.settle(_with_names(old), _with_names(new), None, gone), "decisions")
+            return self._overlay(work, before, commit, token, old.unionByName(undecided), old, decided, gone, fields)
+        if old is None:
+            old = undecided.where("false")
+            sharing = _with_names(old)
+        else:
+            sharing = work.keep(self._read_sharing(work, before, seen), "documents that share values")
+            count = min(total, count_rows(sharing)) * (self.filter.groups + 1)
+            shared = unite(shared, filter_of(work, sharing, *SHARED, count=count))
+        meeting = work.keep(self._select_stored(work, [segment], new.schema, shared), "new documents that share values")
+        decided = settling.settle(old, meeting, sharing, None, versions)
         work.describe("decisions on the new documents")
         changed = f"{token}-changed"
         rows = decided.selectExpr("rank", "false as removed", *DECIDED)
@@ -597,14 +600,14 @@ class GrowingCollection:
         work.describe("sketches")
         changed = f"""raise_error(concat('the document ', to_json(key), ' was not there when keys were read{ADVICE}'))"""
         ranks = order.selectExpr("key", f"rank + {before.following}L as rank")
-        if sum(Path(unquote(urlsplit(file).path)).stat().st_size for file in order.inputFiles()) <= SENT:
+        if sum(path.stat().st_size for path in files_of(order)) <= SENT:
             ranks = F.broadcast(ranks)
         ranked = with_scopes(sketched).join(ranks, "key", "left").withColumns({
             "rank": F.expr(f"coalesce(rank, cast({changed} as bigint))"), "added": F.lit(before.version + 1).cast("bigint")})
         rows = ranked.select(*(name for name in SKETCHED_ROWS if name in ranked.columns))
         rows.write.parquet(_uri(self._versions.table(table)))
         documents = self._read(work, [table], rows.schema)
-        if (written := documents.count()) != total:
+        if (written := count_rows(documents)) != total:
             raise ValueError(f"{total} documents were there when their keys were read, and {written} when their texts were "
                              f"read{ADVICE}")
         return documents
@@ -626,7 +629,7 @@ class GrowingCollection:
         if missing and unknown == "refuse":
             raise ValueError(f"the key {missing[0].key.asDict()} is not in the collection; with unknown='ignore' such keys "
                              "are left out")
-        commit = replace(commit, documents=gone.count())
+        commit = replace(commit, documents=count_rows(gone))
         return self._decide_without(work, old, before, commit, token, gone.select("rank"), {})
 
     def _decide_without(
@@ -634,8 +637,9 @@ class GrowingCollection:
         fields: dict[str, Any],
     ) -> CollectionManifest:
         """Decide on the collection without some documents, and commit."""
-        new = old.where("false").select(*(name for name in SKETCHED_ROWS if name in old.columns and name != "added"))
-        decided = self._settling(work, before).settle(old, new, None, gone).select("rank", *DECIDED)
+        known = _with_names(old)
+        new = known.where("false").drop(*DECIDED)
+        decided = self._settling(work, before).settle(known, new, None, gone).select("rank", *DECIDED)
         decided = work.keep(decided, "decisions")
         return self._overlay(work, before, commit, token, old, old, decided, gone, fields)
 
@@ -685,6 +689,13 @@ class GrowingCollection:
             raise ValueError(f"the key {first[0].key.asDict()} is in the collection already; keys are unique, or "
                              "repeated='replace' or 'version' says what becomes of the older document")
         return found
+
+
+def _with_names(rows: DataFrame) -> DataFrame:
+    """Return rows of documents as `_read_sharing` does: keys are JSON, and ``added`` is not there."""
+    from pyspark.sql import functions as F
+
+    return rows.withColumn("key", F.to_json("key")).drop("added")
 
 
 def _undecided() -> list[str]:

@@ -29,7 +29,7 @@ class LongRuns:
     Parameters
     ----------
     sets : DataFrame
-        As from `read_sets`; these documents also have ``runs``, their features.
+        As from `keep_sets`; these documents have ``runs``, their features.
     either : bool
         Also compare documents that represent themselves with earlier ones.
     """
@@ -40,11 +40,11 @@ class LongRuns:
         self.work, self.judgement, self.either = work, judgement, either
         names = [name for name in ("rank", "runs", "scope", "group") if name in sets.columns]
         ours = sets.where("runs is not null")
-        whole = ours.where("parts = 1").selectExpr(*names, "array(members) as members", "length(members) as size")
-        cut = ours.where("parts > 1").groupBy(*names).agg(
-            F.expr("array_sort(collect_list(struct(part, members)))").alias("members"),
-            F.sum(F.length("members")).alias("size")).selectExpr(*names, "members.members", "size")
-        self.holders = work.keep(whole.union(cut), "long runs: documents")
+        self.holders = ours.where("parts = 1").selectExpr(*names, "array(of_runs) as members", "size")
+        if (cut := ours.where("parts > 1")).head(1):
+            joined = cut.groupBy(*names).agg(F.expr("array_sort(collect_list(struct(part, of_runs))).of_runs as members"),
+                                             F.sum("size").alias("size"))
+            self.holders = self.holders.union(work.keep(joined, "long runs: large sets"))
         self._tables: list[DataFrame] = []
 
     @property
@@ -76,13 +76,12 @@ class LongRuns:
 
         pairs: of other runs. choose: chooses representatives by pairs.
         """
-        waiting = self.holders.select("rank", "size").join(self._list_joining(pairs), "rank", "left_anti")
-        self._compare(waiting, self.holders, settling=True)
+        documents = self.holders.select("rank", "size")
+        self._compare(documents, self.holders, pairs)
         while True:
             labels = choose(pairs.union(self.pairs))
-            waiting = self.holders.select("rank", "size").join(labels, "rank", "left_anti")
-            waiting = waiting.join(self.compared.where("a = b").selectExpr("a as rank"), "rank", "left_anti")
-            if not self._compare(waiting, self.holders, settling=True):
+            decided = labels.select("rank").union(self.compared.where("a = b").select("a"))
+            if not self._compare(documents.join(decided, "rank", "left_anti"), self.holders, pairs.limit(0)):
                 return labels
 
     def connect(self, entries: DataFrame, roots: DataFrame) -> None:
@@ -102,33 +101,30 @@ class LongRuns:
         main = counts.groupBy("run").agg(F.expr("max_by(root, struct(count, -root))").alias("main"))
         outside = entries.join(main, "run").where("root != main").select("rank").distinct()
         outside = self.work.keep(self.holders.select("rank", "size").join(outside, "rank"), "long runs: documents outside")
-        self._compare(outside, placed, settling=False)
+        self._compare(outside, placed)
 
-    def _compare(self, waiting: DataFrame, holders: DataFrame, *, settling: bool) -> bool:
+    def _compare(self, waiting: DataFrame, holders: DataFrame, pairs: DataFrame | None = None) -> bool:
         """Compare the waiting documents (``rank`` and ``size``) block by block; tell whether there was a block.
 
-        settling: skip documents that an earlier one represents. Otherwise each is compared with all others.
+        pairs: skip documents that may join an earlier one by these pairs or a block's. None: compare each with all others.
         """
-        most, last, either = FIRST, -1, self.either or not settling
-        while (block := self._next(waiting, holders, most)) is not None:
+        assert self.judgement.threshold is not None
+        most, last, either = FIRST, -1, self.either or pairs is None
+        while True:
+            later = waiting.where(f"rank > {last}")
+            if pairs is not None:
+                joining = joins(pairs, self.judgement.threshold).selectExpr("b as rank")
+                later = later.join(joining, "rank", "left_anti")
+            if (block := self._next(later, holders, most)) is None:
+                return last >= 0
             last = int(block["rank"].to_numpy().max())
-            if settling:
+            if pairs is not None:
                 block = find_representatives(block, judgement=self.judgement)
             accepted = self.work.apply(holders.drop("size"), compare_holders, SCORED, block=block, judgement=self.judgement,
-                                    either=either)
-            accepted = self.work.keep(accepted, "long runs: accepted pairs")
-            self._tables.append(accepted)
-            waiting = waiting.where(f"rank > {last}")
-            if settling:
-                waiting = waiting.join(self._list_joining(accepted), "rank", "left_anti")
-                waiting = self.work.keep(waiting, "long runs: documents that wait")
+                                       either=either)
+            self._tables.append(self.work.keep(accepted, "long runs: accepted pairs"))
+            pairs = None if pairs is None else pairs.union(self._tables[-1])
             most = min(GROWTH * most, MOST)
-        return last >= 0
-
-    def _list_joining(self, pairs: DataFrame) -> DataFrame:
-        """List the ``rank`` of each document that may join an earlier one by these pairs."""
-        assert self.judgement.threshold is not None
-        return joins(pairs, self.judgement.threshold).selectExpr("b as rank")
 
     def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Any:
         """Read the next block: the first waiting documents, at most `most` of them and BLOCK_BYTES; None if none wait."""

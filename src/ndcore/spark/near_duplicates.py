@@ -284,7 +284,7 @@ def compare_leaders(
     ranks = pairs.selectExpr("explode(array(a, b)) as rank", "false as long")
     ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(
         F.expr("max(long) as long"), F.expr("not min(long) as paired"))
-    has_long = not long.isEmpty()
+    has_long = bool(long.head(1))
     label = [name for name in ("label",) if judgement.left_out is not None and name in documents.ranked.columns]
     places = [name for name in ("file", "row") if name in documents.ranked.columns]
     known = ["rank", "key", "against", "bytes", *places, *label] + (["features", *scope] if has_long else [])

@@ -14,9 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from ndcore._types import UInts
+from ndcore.checks import imported
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.neighbours import reject_pairs
@@ -24,7 +27,7 @@ from ndcore.phases.stored_texts import form_stored_sets
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import SparkDocuments
 from ndcore.spark.near_duplicates import compare_leaders
-from ndcore.spark.verification import filter_of
+from ndcore.spark.verification import filter_of, keep_sets
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -70,19 +73,24 @@ class Settling:
     bound: int
     read_sharing: Callable[[UInts], DataFrame]
 
-    def settle(self, old: DataFrame, new: DataFrame, sharing: DataFrame | None, gone: DataFrame | None) -> DataFrame:
+    def settle(
+        self, old: DataFrame, new: DataFrame, sharing: DataFrame | None, gone: DataFrame | None,
+        versions: DataFrame | None = None,
+    ) -> DataFrame:
         """Decide on new documents, and again on older ones.
 
         Parameters
         ----------
         old : DataFrame
-            The documents of the collection with their decisions.
+            The documents of the collection with their decisions. Here and below keys are strings, for messages.
         new : DataFrame
-            New documents, whose ranks are higher; with ``version_of`` if some may be versions of older ones.
+            New documents, whose ranks are higher. If none is removed, those that share no value with others may be left out.
         sharing : DataFrame or None
             What `read_sharing` reads for new documents; needed if none is removed.
         gone : DataFrame, optional
             The ``rank`` of older documents to remove.
+        versions : DataFrame, optional
+            ``rank`` and ``version_of`` of new documents that are versions of older ones.
 
         Returns
         -------
@@ -91,10 +99,9 @@ class Settling:
             decision may have changed.
         """
         left = old if gone is None else old.join(gone, "rank", "left_anti")
-        compared, versions, ended = new, None, None
-        if "version_of" in new.columns:
-            versions = new.where("version_of is not null").select("rank", "version_of")
-            compared = new.where("version_of is null").drop("version_of")
+        compared, ended = new, None
+        if versions is not None:
+            compared = new.join(versions.select("rank"), "rank", "left_anti")
         entering = compared
         if gone is not None:
             ended = self.work.keep(old.where("leader = rank").join(gone, "rank", "left_semi"), "leaders that go away")
@@ -106,13 +113,13 @@ class Settling:
         if gone is not None and ended is not None:
             meeting = [rows.select("valid", "deciding", "features") for rows in (entering, ended)]
             sharing = self._find_sharing(meeting[0].union(meeting[1])).join(gone, "rank", "left_anti")
+            sharing = self.work.keep(sharing, "documents that share values")
         assert sharing is not None
-        sharing = self.work.keep(sharing, "documents that share values")
         classes = self._join_classes(sharing, entering, growing=ended is not None)
         opened = compared.where("valid").join(classes.where("leader != rank").select("rank"), "rank", "left_anti")
         if gone is None or ended is None:
             labels = opened.selectExpr("rank", "rank as label", "1D as resemblance")
-            if not opened.isEmpty():  # else all are equal to others, or have no shingles
+            if count_rows(classes) < count_rows(new):  # else all are equal to others
                 near = _join_open(sharing.where("label = rank and valid"), opened)
                 labels = self._compare(near, self.judgement.first_new, growing=False)
         else:
@@ -172,7 +179,7 @@ class Settling:
             labels = self._compare(near, first, growing=True)
             ended = labels.join(near.where("label = rank").select("rank"), "rank", "left_semi").select("rank")
             ended = self.work.keep(ended, "representatives that join others")
-            if ended.isEmpty():
+            if not count_rows(ended):
                 break
             more = leaders.join(ended, "rank", "left_semi").select(*opened.columns)
             joined = leaders.join(ended.selectExpr("rank as label"), "label", "left_semi").select(*opened.columns)
@@ -251,14 +258,24 @@ class Settling:
         placed = located.repartition("file", F.expr(f"`row` div {AT_ONCE}")).sortWithinPartitions("file", "row")
         sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,
                                shingling=judgement.sketcher.shingling)
-        return self.work.keep(sets, "shingle sets of candidates")
+        return keep_sets(self.work, sets)
+
+
+def files_of(rows: DataFrame) -> list[Path]:
+    """List the files of rows that are read from Parquet files of the collection."""
+    return [Path(unquote(urlsplit(file).path)) for file in rows.inputFiles()]
+
+
+def count_rows(rows: DataFrame) -> int:
+    """Count such rows by what their files say. Starts no job."""
+    parquet = imported("pyarrow.parquet", "ndcore.spark")
+    return sum(parquet.read_metadata(path).num_rows for path in files_of(rows))
 
 
 def _join_open(others: DataFrame, opened: DataFrame) -> DataFrame:
     """Unite documents of the collection with open ones, which have no ``label`` and no ``resemblance``."""
     undecided = [f"cast(null as {DECIDED[name]}) as {name}" for name in ("label", "resemblance")]
-    open_rows = opened.selectExpr(*(f"`{name}`" for name in opened.columns if name != "key"), "to_json(key) as key",
-                                  *undecided)
+    open_rows = opened.selectExpr(*(f"`{name}`" for name in opened.columns), *undecided)
     return others.select(*open_rows.columns).union(open_rows)
 
 

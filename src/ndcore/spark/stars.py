@@ -14,7 +14,7 @@ from ndcore.phases.stars import (
     resolve_round,
     small_star,
 )
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, count_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,7 +67,8 @@ def choose_representatives(work: Work, pairs: DataFrame, cluster: str, *, first_
     if cluster == "components":
         roots = find_components(work, pairs, bound)
         return roots.where(f"b >= {first_new}").selectExpr("b as rank", "a as label", "cast(null as double) as resemblance")
-    if (count := pairs.count()) <= bound:
+    pairs = work.keep(pairs, "pairs of stars")
+    if (count := count_stored(pairs)) <= bound:
         return work.keep(work.apply(pairs.repartition(1), assign_stars, LABELS, best=cluster == "star"), "stars")
     return _assign_in_rounds(work, pairs, count, cluster, bound)
 
@@ -80,9 +81,8 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, count: int, cluster: str, bo
     """
     from pyspark.sql import functions as F
 
-    pairs = undecided = work.keep(pairs, "pairs of stars")
     # a document that is second in no pair is a representative
-    known, others = pairs.selectExpr("b as document", f"{UNKNOWN} as state").distinct(), KEPT
+    undecided, known, others = pairs, pairs.selectExpr("b as document", f"{UNKNOWN} as state").distinct(), KEPT
     dropped = work.table([], dropped="int64")
     while count:
         marked = undecided.join(known, F.col("a") == F.col("document"), "left").selectExpr(

@@ -29,6 +29,7 @@ JAR = ("Spark has no jar for this file system; name it when Spark starts, for s3
 JOB = "000-job"  # the first step of every resumable job
 RECORD = "run string, job string"  # of a resumable job: a row for each of its runs
 DESCRIPTION = "spark.job.description"
+FILES = 64  # that one task opens for a small table
 ELSEWHERE = "name a new directory, or remove this one"
 _checked: dict[str, int] = {}  # the cores of applications, by id
 
@@ -187,6 +188,16 @@ class Work:
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
         return as_frame(self.spark, pa.table(arrays, names=list(types)))
+
+
+def in_few_files(rows: DataFrame) -> bool:
+    """Tell whether one task may open all files of the rows."""
+    return len(rows.inputFiles()) <= FILES
+
+
+def count_stored(rows: DataFrame) -> int:
+    """Count the rows of a stored table, by what its files say: one task reads it, unless there are many files."""
+    return (rows.coalesce(1) if in_few_files(rows) else rows).count()
 
 
 def _make_unusable(directory: str, error: BaseException) -> ValueError:

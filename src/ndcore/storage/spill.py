@@ -1,8 +1,10 @@
-"""Arrays that grow in memory up to a limit, then in an unnamed temporary file."""
+"""Arrays in memory up to a limit, then in unnamed temporary files."""
 
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import tempfile
 import threading
 import weakref
@@ -138,6 +140,58 @@ class SpooledArray:
             whole[at : at + len(rows)] = rows
             at += len(rows)
         return whole
+
+    def take(self) -> AnyArray:
+        """Return all rows as one array in memory, which the caller may change. Nothing can be appended afterwards."""
+        if not self.spilled or self._file is None:
+            return self.array()
+        with writing_temporary():
+            self._file.flush()
+        self._file.seek(0)
+        return np.fromfile(self._file, self.dtype, self.nbytes // self.dtype.itemsize).reshape(self._rows, *self._shape)
+
+
+class ScratchArrays:
+    """Arrays that are made to be written, in memory up to a limit in all, then as maps of unnamed temporary files.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Bytes to keep in memory at a time; None keeps everything.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._left = limit
+
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> AnyArray:
+        """Make an array of any values, as `numpy.empty` does."""
+        shape, dtype = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
+        nbytes = math.prod(shape) * dtype.itemsize
+        if self._left is None:
+            return np.empty(shape, dtype)
+        if nbytes <= self._left:
+            array = np.empty(shape, dtype)
+            self._left -= nbytes
+            weakref.finalize(array, self._give_back, nbytes)
+            return array
+        with writing_temporary(), tempfile.TemporaryFile(prefix="ndcore-") as file:
+            _reserve(file, nbytes)
+            return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
+
+    def _give_back(self, nbytes: int) -> None:
+        """Count the bytes of an array that is gone."""
+        assert self._left is not None
+        self._left += nbytes
+
+
+def _reserve(file: IO[bytes], nbytes: int) -> None:
+    """Take room on the disk, because a full disk ends the process when a map is written. Raises OSError."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, nbytes)
+    else:
+        for at in range(0, nbytes, BLOCK):
+            file.write(bytes(min(BLOCK, nbytes - at)))
+    file.flush()
 
 
 class SpooledColumn:
