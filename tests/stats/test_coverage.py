@@ -21,7 +21,7 @@ import ndcore as nd
 RESEMBLANCES = np.linspace(0.05, 0.99, 20)
 NOMINAL = 0.95
 SHORT, LONG = 30, 100  # pairs at each resemblance
-LONG_KINDS = ["signatures", "bottom", "mod"]
+LONG_KINDS = ["signatures", "bottom", "mod", "adaptive"]
 SKETCHERS = {
     "signatures": nd.MinHasher(84), "signatures, 64 bits": nd.MinHasher(100, 64), "fast": nd.MinHasher(84, method="fast"),
     "bottom": nd.BottomSketcher(200), "bottom, sizes counted": nd.BottomSketcher(200, exact_sizes=True),
