@@ -9,7 +9,7 @@
 /* Sentence_Break. */
 enum {
     ND_SB_OTHER, /* nothing of the following; bytes that are not well-formed, too */
-    ND_SB_EXTEND, /* Extend and Format: belongs to what stands before it */
+    ND_SB_EXTEND, /* Extend and Format: belongs to what is before it */
     ND_SB_SP, /* white space, as the next three */
     ND_SB_SEP,
     ND_SB_CR,
