@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -24,11 +23,6 @@ from hypothesis import HealthCheck, settings
 from ndcore import kernels
 from ndcore.reference import shingling
 from ndcore.reference import text as reference_text
-
-# Bytecode is written whatever the environment says: else each process would rewrite the assertions of all tests anew, for
-# half a minute, and each command that a test starts would compile the package.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile(
     "ndcore",
