@@ -42,10 +42,10 @@ from ndcore.spark.file_ranges import share_among_tasks
 from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
-from ndcore.spark.settling import DECIDED, SHARED, Settling, count_rows, files_of
+from ndcore.spark.settling import DECIDED, SHARED, Settling
 from ndcore.spark.verification import ADVICE, filter_of, filter_pair_of
 from ndcore.spark.versions import import_spark
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, count_stored, local_files
 from ndcore.storage.container import CorruptFile
 from ndcore.text.agreement import Agreement
 from ndcore.text.shingling import Shingling
@@ -347,7 +347,7 @@ class GrowingCollection:
         old = self._rows(work, before)
         assert old is not None
         gone = work.keep(old.where(f"added <= {last}").select("rank"), "documents that go away")
-        commit = Commit("expire", None, count_rows(gone), None)
+        commit = Commit("expire", None, count_stored(gone), None)
         if commit.documents == 0:
             return self._change(work.spark, before, None, repeated=True)
         segments = tuple(segment for segment in before.segments if segment.commit > last) or before.segments[-1:]
@@ -468,7 +468,7 @@ class GrowingCollection:
         selected = work.apply(hashed, select_sharing, hashed.schema, column="_hash", wanted=words)
         alike = selected.join(keys.selectExpr(f"{KEY_HASH} as _hash"), "_hash", "left_semi").select("rank")
         alike = work.keep(alike, "documents with the hash of a key")
-        if not count_rows(alike):
+        if not count_stored(alike):
             return documents.where("false").select("rank", "key", "version_of")
         rows = documents.select("rank", "key", *DECIDED).join(alike, "rank", "left_semi")
         rows = _with_changes(rows, self._read_changes(work, manifest))
@@ -557,7 +557,7 @@ class GrowingCollection:
             first = self._find_repeats(work, before, new, seen, repeated)
             if repeated == "replace":
                 gone = work.keep(first.select("rank"), "documents that are replaced")
-                gone = gone if count_rows(gone) else None
+                gone = gone if count_stored(gone) else None
             elif repeated == "version":
                 of_key = first.where("version_of is null").selectExpr("rank as version_of", "key")
                 versions = new.select("rank", "key").join(of_key, "key").select("rank", "version_of")
@@ -574,7 +574,7 @@ class GrowingCollection:
             sharing = _with_names(old)
         else:
             sharing = work.keep(self._read_sharing(work, before, seen), "documents that share values")
-            count = min(total, count_rows(sharing)) * (self.filter.groups + 1)
+            count = min(total, count_stored(sharing)) * (self.filter.groups + 1)
             shared = unite(shared, filter_of(work, sharing, *SHARED, count=count))
         meeting = work.keep(self._select_stored(work, [segment], new.schema, shared), "new documents that share values")
         decided = settling.settle(old, meeting, sharing, None, versions)
@@ -600,14 +600,15 @@ class GrowingCollection:
         work.describe("sketches")
         changed = f"""raise_error(concat('the document ', to_json(key), ' was not there when keys were read{ADVICE}'))"""
         ranks = order.selectExpr("key", f"rank + {before.following}L as rank")
-        if sum(path.stat().st_size for path in files_of(order)) <= SENT:
+        files = local_files(order)
+        if files is not None and sum(path.stat().st_size for path in files) <= SENT:
             ranks = F.broadcast(ranks)
         ranked = with_scopes(sketched).join(ranks, "key", "left").withColumns({
             "rank": F.expr(f"coalesce(rank, cast({changed} as bigint))"), "added": F.lit(before.version + 1).cast("bigint")})
         rows = ranked.select(*(name for name in SKETCHED_ROWS if name in ranked.columns))
         rows.write.parquet(_uri(self._versions.table(table)))
         documents = self._read(work, [table], rows.schema)
-        if (written := count_rows(documents)) != total:
+        if (written := count_stored(documents)) != total:
             raise ValueError(f"{total} documents were there when their keys were read, and {written} when their texts were "
                              f"read{ADVICE}")
         return documents
@@ -629,7 +630,7 @@ class GrowingCollection:
         if missing and unknown == "refuse":
             raise ValueError(f"the key {missing[0].key.asDict()} is not in the collection; with unknown='ignore' such keys "
                              "are left out")
-        commit = replace(commit, documents=count_rows(gone))
+        commit = replace(commit, documents=count_stored(gone))
         return self._decide_without(work, old, before, commit, token, gone.select("rank"), {})
 
     def _decide_without(

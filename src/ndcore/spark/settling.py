@@ -14,12 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from ndcore._types import UInts
-from ndcore.checks import imported
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign
 from ndcore.phases.neighbours import reject_pairs
@@ -28,7 +25,7 @@ from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import SparkDocuments
 from ndcore.spark.near_duplicates import compare_leaders
 from ndcore.spark.verification import filter_of, keep_sets
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, count_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -119,7 +116,7 @@ class Settling:
         opened = compared.where("valid").join(classes.where("leader != rank").select("rank"), "rank", "left_anti")
         if gone is None or ended is None:
             labels = opened.selectExpr("rank", "rank as label", "1D as resemblance")
-            if count_rows(classes) < count_rows(new):  # else all are equal to others
+            if count_stored(classes) < count_stored(new):  # else all are equal to others
                 near = _join_open(sharing.where("label = rank and valid"), opened)
                 labels = self._compare(near, self.judgement.first_new, growing=False)
         else:
@@ -179,7 +176,7 @@ class Settling:
             labels = self._compare(near, first, growing=True)
             ended = labels.join(near.where("label = rank").select("rank"), "rank", "left_semi").select("rank")
             ended = self.work.keep(ended, "representatives that join others")
-            if not count_rows(ended):
+            if not count_stored(ended):
                 break
             more = leaders.join(ended, "rank", "left_semi").select(*opened.columns)
             joined = leaders.join(ended.selectExpr("rank as label"), "label", "left_semi").select(*opened.columns)
@@ -259,17 +256,6 @@ class Settling:
         sets = self.work.apply(placed, form_stored_sets, made, root=self.root, text=self.text,
                                shingling=judgement.sketcher.shingling)
         return keep_sets(self.work, sets)
-
-
-def files_of(rows: DataFrame) -> list[Path]:
-    """List the files of rows that are read from Parquet files of the collection."""
-    return [Path(unquote(urlsplit(file).path)) for file in rows.inputFiles()]
-
-
-def count_rows(rows: DataFrame) -> int:
-    """Count such rows by what their files say. Starts no job."""
-    parquet = imported("pyarrow.parquet", "ndcore.spark")
-    return sum(parquet.read_metadata(path).num_rows for path in files_of(rows))
 
 
 def _join_open(others: DataFrame, opened: DataFrame) -> DataFrame:

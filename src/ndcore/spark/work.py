@@ -13,9 +13,13 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from operator import methodcaller
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from ndcore._version import __version__
+from ndcore.checks import imported
 from ndcore.phases.columns import arrow
 from ndcore.spark.versions import as_frame
 
@@ -195,9 +199,18 @@ def in_few_files(rows: DataFrame) -> bool:
     return len(rows.inputFiles()) <= FILES
 
 
+def local_files(rows: DataFrame) -> list[Path] | None:
+    """List the files from which rows are read; None unless all of them are in the file system of this machine."""
+    urls = [urlsplit(file) for file in rows.inputFiles()]
+    return [Path(url2pathname(url.path)) for url in urls] if all(url.scheme in ("", "file") for url in urls) else None
+
+
 def count_stored(rows: DataFrame) -> int:
-    """Count the rows of a stored table, by what its files say: one task reads it, unless there are many files."""
-    return (rows.coalesce(1) if in_few_files(rows) else rows).count()
+    """Count the rows of a stored table. The files say it: no job starts if they are in the file system of this machine."""
+    if (files := local_files(rows)) is None:
+        return rows.count()
+    parquet = imported("pyarrow.parquet", "ndcore.spark")
+    return sum(parquet.read_metadata(file).num_rows for file in files)
 
 
 def _make_unusable(directory: str, error: BaseException) -> ValueError:
