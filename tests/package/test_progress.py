@@ -7,6 +7,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from clocks import clock_with
 
 import ndcore as nd
 from ndcore import progress
@@ -35,7 +36,7 @@ def without_rich(monkeypatch):
 def clock(monkeypatch):
     """Time that the test moves."""
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "time", clock_with(monotonic=lambda: now[0]))
     return now
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import time
 from pathlib import Path
 
 import pytest
+from clocks import clock_with
 
 from ndcore.serve import tokens as module
 from ndcore.serve.refusal import Refused
@@ -84,7 +84,7 @@ def test_who_may_do_what(tmp_path: Path) -> None:
 def test_a_token_whose_line_is_deleted_ends_and_a_new_one_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "tokens"
     old, clock = add_token(place, "old", ["read"]), [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "time", clock_with(monotonic=lambda: clock[0]))
     tokens = TokenFile(place)
     new = add_token(place, "new", ["read"])
     place.write_text(place.read_text().splitlines(keepends=True)[1])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import clock_with
 from stores import settings
 
 import ndcore as nd
@@ -87,7 +88,8 @@ def test_no_page_gets_another_representative_while_a_host_is_forgotten(
 def test_decisions_go_on_while_a_host_is_forgotten(store: nd.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two parts, the thread lets another one have the lock."""
     rests: list[float] = []
-    monkeypatch.setattr(module.time, "sleep", lambda seconds: rests.append(seconds) or store.decide(OTHER, "one two"))
+    clock = clock_with(sleep=lambda seconds: rests.append(seconds) or store.decide(OTHER, "one two"))
+    monkeypatch.setattr(module, "time", clock)
     pages = HostPages(store, HOST)
     pages.find()
     rests.clear()

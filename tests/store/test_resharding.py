@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clocks import clock_with
 from stores import FIELDS
 from stores import host as host_of
 from writing import Fleet, Killed
@@ -365,7 +366,7 @@ def test_writes_wait_for_a_host_that_is_copied(fleet: Fleet, monkeypatch: pytest
             fleet.shards["a"].store.decide(f"http://{host}/before", "one two three")  # not by a client
             with nd.ShardedStore(ADDRESSES, token="x") as store:
                 monkeypatch.setattr(service_client, "MOVES", 3)
-                monkeypatch.setattr(service_client.time, "sleep", waits.append)
+                monkeypatch.setattr(service_client, "time", clock_with(sleep=waits.append))
                 assert store.decide(f"http://{other}/", "one two three").kept  # another host does not wait
                 with pytest.raises(ConnectionError, match=f"the host '{host}' is being moved from a to b"):
                     store.decide(f"http://{host}/", "one two three")
@@ -425,7 +426,7 @@ def test_a_client_waits_until_all_shards_have_a_version(fleet: Fleet, monkeypatc
             if len(tried) == 3:
                 member.map = present
 
-        monkeypatch.setattr(sharded.time, "sleep", sleep)
+        monkeypatch.setattr(sharded, "time", clock_with(sleep=sleep))
         assert store.decide(f"http://{host}/", "one two three").kept
         assert len(tried) == 3
         member.map = fleet.map

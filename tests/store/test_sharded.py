@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from clocks import clock_with
 from stores import FIELDS
 from stores import host as host_of
 from writing import Fleet, make_shards, make_store, make_tokens, serve_shards, written
@@ -139,7 +140,7 @@ def test_a_server_that_is_no_shard(fleet: Fleet, tmp_path: Path, monkeypatch: py
 
 
 def test_the_first_shard_that_answers_knows_the_others(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_client.time, "sleep", lambda _: None)
+    monkeypatch.setattr(service_client, "time", clock_with(sleep=lambda _: None))
 
     def lose(method: str, name: str, path: str) -> None:
         if name == "a" and path == "/api/shard-map":
