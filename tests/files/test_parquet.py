@@ -92,6 +92,20 @@ def test_rows_that_share_a_long_string_are_read_few_at_a_time(tmp_path: Path, ki
     assert (sum(sizes), max(sizes) <= 51) == (120, True)
 
 
+def test_a_dictionary_that_was_given_up_is_not_gathered_again(tmp_path: Path) -> None:
+    """A long string in the first page makes batches smaller; as dictionary indices the strings of all rows would stay."""
+    path, texts = tmp_path / "a.parquet", [f"{i:06} {'words ' * (4000 if i == 9 else 100)}" for i in range(60_000)]
+    pq.write_table(pa.table({"text": texts}), path)
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).has_dictionary_page
+    with open_file(find([str(path)]).sources[0]) as file:
+        before, most, read = pa.total_allocated_bytes(), 0, list[str]()
+        for _, batch in file.batches():
+            most = max(most, pa.total_allocated_bytes() - before)
+            read += batch[0].to_pylist()
+            assert len(batch) * len(texts[9]) <= 64 << 20
+    assert read == texts and most < 24 << 20  # of 36 MB
+
+
 def test_a_dictionary_that_the_footer_denies(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": [WORDS] * 120}), path, dictionary_pagesize_limit=4 << 20)

@@ -145,6 +145,7 @@ def _read_integer(file: IO[bytes]) -> int:
 _READING = {"buffer_size": 1 << 20, "pre_buffer": False}  # 1 MiB of a column chunk at a time, and not the whole chunk
 _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # bytes of a batch, if all its rows have the longest value that they may share
+_SMALLER = 16  # times that a batch of plain strings may have fewer rows than another
 
 
 _NAMES = {"UNCOMPRESSED": "none"}  # codecs for which the writer has other names
@@ -244,8 +245,8 @@ class ParquetFile:
         read = 0
         try:
             if group.num_rows:
-                reader = self._choose_reader(index, columns, size)
-                for batch in reader.iter_batches(batch_size=size, row_groups=[index], columns=columns):
+                reader, most = self._choose_reader(index, columns, size)
+                for batch in reader.iter_batches(batch_size=most, row_groups=[index], columns=columns):
                     schema = self.schema  # two columns may have the same name, if neither is requested
                     if columns is not None:
                         schema = self._pa.schema([self.schema.field(name) for name in batch.schema.names])
@@ -258,24 +259,27 @@ class ParquetFile:
             reason = f"row group {index + 1} has {read:,} rows, and its footer says {group.num_rows:,}"
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {reason}")
 
-    def _choose_reader(self, index: int, columns: list[str] | None, size: int) -> Any:
-        """Choose the reader of a row group whose batches have at most `size` rows.
+    def _choose_reader(self, index: int, columns: list[str] | None, size: int) -> tuple[Any, int]:
+        """Choose the reader of a row group whose batches have at most `size` rows, and the most rows of a batch.
 
-        Plain strings are read three times as fast as dictionary indices, which need a table of all strings. But a
-        dictionary may have a long string that all rows share. So strings are read as plain only if a batch in which every
-        row has the longest one fits in _SHARED_BYTES. A column chunk has one dictionary, which is read with its first row.
+        Plain strings are read three times as fast as dictionary indices, which need a table of all strings; where the
+        writer gave up its dictionary, up to ten times, and the table has the whole column. But a dictionary may have a long
+        string that all rows share. So strings are read as plain if a batch in which every row has the longest one fits in
+        _SHARED_BYTES, with up to _SMALLER times fewer rows. A column chunk has one dictionary, which is read with its first
+        row.
         """
         names = [name for name in self._dictionaries if columns is None or name in columns]
         if not names:
-            return self._file
+            return self._file, size
         longest = 0
         for first in self._indexed.iter_batches(batch_size=1, row_groups=[index], columns=names):
             for column in first.columns:
                 if not self._pa.types.is_dictionary(column.type):
-                    return self._indexed
+                    return self._indexed, size
                 longest += measure_longest(column.dictionary)
             break
-        return self._file if longest * size <= _SHARED_BYTES else self._indexed
+        fitting = min(size, _SHARED_BYTES // max(1, longest))
+        return (self._file, fitting) if fitting * _SMALLER >= size else (self._indexed, size)
 
     def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
         """Measure a column chunk: its decompressed size, and the longest string that its rows may share.
