@@ -5,7 +5,8 @@ fast as they can, and a third one sends single pages. Between two of them it ask
 takes is the least that any answer takes under this load. It also sums up how long it waited for a core itself. The two
 processes stand for other computers, and run at nice 19: server and single pages get a core before them.
 With --follow a follower (``ndcore serve``) is asked every second, and reads what was written meanwhile. With --templates all
-pages are of one template, at a resemblance of about 0.6.
+pages are of one template, at a resemblance of about 0.6. With --apart single pages go to a second server with a store of its
+own: this is the least that they would take if streams were decided in another process.
 
 Required, else the exit code is 1: the verdicts of pages that come from several threads are those of a replay in the order
 of the log, also where each page is sent twice; all pages are kept once.
@@ -170,11 +171,13 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=RATE, help="pages a second of both; 0: all they can (default 5000)")
     parser.add_argument("--follow", action="store_true", help="ask a follower every second, and measure memory")
     parser.add_argument("--templates", action="store_true", help="all pages are of one template")
+    parser.add_argument("--apart", action="store_true", help="send single pages to a second server")
     parser.add_argument("--work", metavar="FOLDER", help="where to put the store (default: the temporary folder)")
     arguments = parser.parse_args()
     documents, checked = (4000, 400) if arguments.quick else (arguments.documents, CHECKED)
     make = of_template if arguments.templates else pages
     name = "service_templates" if arguments.templates else "service"
+    name += "_apart" if arguments.apart else ""
     report = Report(f"{name}_followed" if arguments.follow else name, arguments)
     with tempfile.TemporaryDirectory(dir=arguments.work) as place:
         folder = Path(place)
@@ -184,33 +187,38 @@ def main() -> int:
         token = add_token(folder / "tokens", "bench", ["read", "write"])
         server = Server(folder / "store", "--write", "--tokens", str(folder / "tokens"))
         follower = Server(folder / "store") if arguments.follow else None
+        apart = None
+        if arguments.apart:
+            nd.Store.open(folder / "apart").close()
+            apart = Server(folder / "apart", "--write", "--tokens", str(folder / "tokens"))
         try:
             check(report, server.url, token, make, folder, checked)
             halves = [spool(folder, make, half * 10**8, documents // 2) for half in (0, 1)]
-            measure(report, server, follower, token, make, halves, documents, arguments.rate)
+            measure(report, server, follower, apart or server, token, make, halves, documents, arguments.rate)
         finally:
-            server.end()
-            if follower is not None:
-                follower.end()
+            for process in (server, follower, apart):
+                if process is not None:
+                    process.end()
     return report.finish()
 
 
 def measure(
-    report: Report, server: Server, follower: Server | None, token: str, make: Pages, files: list[list[Path]],
+    report: Report, server: Server, follower: Server | None, asked: Server, token: str, make: Pages, files: list[list[Path]],
     documents: int, rate: float,
 ) -> None:
-    """Send pages from two processes, and single ones meanwhile."""
+    """Send pages from two processes, and meanwhile single ones to the server `asked`."""
     import httpx
 
     context = multiprocessing.get_context("spawn")
     begun, done, told, told_single = context.Event(), context.Event(), context.Queue(), context.Queue()
     before = len(nd.ServiceClient(server.url, token))
-    alone = context.Process(target=single, args=(server.url, token, make, 2 * 10**9, begun, done, told_single))
+    alone = context.Process(target=single, args=(asked.url, token, make, 2 * 10**9, begun, done, told_single))
     alone.start()
     begun.wait()  # it has made its first pages
     halves = [context.Process(target=send, args=(server.url, token, half, rate / 2, told)) for half in files]
     name, of = ("service-templates", " of one template") if make is of_template else ("service", "")
     name += "-followed" if follower is not None else ""
+    name, of = (name, of) if asked is server else (f"{name}-apart", f"{of}, single ones to a second server")
     for half in halves:
         half.start()
     part, seen = 1, list[tuple[int, float, float]]()
@@ -225,8 +233,8 @@ def measure(
     pages_took, health_took, waits = told_single.get()
     alone.join()
     results = [told.get() for _ in halves]
-    count = len(nd.ServiceClient(server.url, token)) - before
-    report.require(count == documents + len(pages_took), f"{count} pages are kept of {documents + len(pages_took)}")
+    count, expected = len(nd.ServiceClient(server.url, token)) - before, documents + len(pages_took) * (asked is server)
+    report.require(count == expected, f"{count} pages are kept of {expected}")
     table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes at nice 19 in batches of "
                          f"{BATCH}, and single ones meanwhile", ["what", "figure"])
     if seen:
