@@ -23,7 +23,7 @@ def near_pairs(searcher: _hamming.Orders, plan: TablePlan, t: int, keys: UInts, 
     The search ends once there are more than `most`. All keys with the same prefix are compared with each other, which takes
     time quadratic in their number. So the pairs of a large run are estimated first, from the neighbours of `SAMPLED` random
     keys: ValueError where there are more than `most` pairs, except with probability 2^-64, by the empirical Bernstein
-    bound.
+    bound. Their seed is fixed: an adversary can cause a wrong refusal, and never a missing pair.
 
     References
     ----------
