@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from recordfiles import KEPT, ROWS, TEXTS, csv, dedup, read, refusal, source, text, write
 
 from ndcore.cli.main import main
+from ndcore.files import csv_tsv
 from ndcore.files.csv_tsv import read_raw_rows, split_cells
 from ndcore.files.documents import FileDocuments
-from ndcore.files.errors import Rejected
-from ndcore.files.sources import TextForm
+from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.sources import TextForm, TooLong
 
 
 def test_rows_as_they_stand(tmp_path: Path) -> None:
@@ -39,6 +41,49 @@ def test_rows_of_any_table(tmp_path_factory: pytest.TempPathFactory, table: list
     rows = [row for _, row in read_raw_rows(source(path, "csv"))]
     assert b"".join(rows) == path.read_bytes()
     assert [[cell.decode() for cell in split_cells(row, b",")] for row in rows[1:]] == table
+
+
+def _rows_or_refusal(path: Path, encoding: str, longest: int) -> tuple[list[tuple[int, bytes]], tuple[int | None, str]]:
+    """Return the rows of a table in an encoding, and number and reason of the error that ends them, if one does."""
+    given, rows = source(path, "csv"), list[tuple[int, bytes]]()
+    given.encoding, given.delimiter, given.longest = encoding, ",", longest
+    try:
+        for number, row in read_raw_rows(given):
+            rows.append((number, row.reason.encode() if isinstance(row, TooLong) else row))
+    except DocumentError as error:
+        return rows, (error.number, error.reason)
+    return rows, (None, "")
+
+
+def test_blocks_of_utf8_have_the_rows_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of other encodings are cut line by line: the same bytes have the same rows, numbers and errors either way."""
+    rng, path, ends = random.Random(5), tmp_path / "a.csv", set[str]()
+    for _ in range(3000):
+        monkeypatch.setattr(csv_tsv, "_BLOCK", rng.choice([1, 2, 7, 30, 1000]))
+        monkeypatch.setattr(csv_tsv, "_LONG_ROW", rng.choice([1, 5, 20, 1000]))
+        data = "".join(rng.choices(['"', '""', ",", "\n", "\r\n", "a", '",', ',"', '"\n'], k=rng.randrange(40))).encode()
+        path.write_bytes(data)
+        longest = rng.choice([3, 8, 25, 1000])
+        blocks, lines = _rows_or_refusal(path, "utf-8", longest), _rows_or_refusal(path, "latin-1", longest)
+        assert blocks == lines, (data, longest)
+        ends.add(lines[1][1])
+        if not any(b"longer than" in row for _, row in blocks[0]) and not blocks[1][1]:
+            assert b"".join(row for _, row in blocks[0]) == data
+    assert len(ends) == 2  # with an open quote, and without
+
+
+def test_a_row_of_very_many_fields(tmp_path: Path) -> None:
+    rows = [b"id,text\n", b"," * (3 << 20) + b"\n", b'"' + b'""' * (1 << 20) + b'\n",x\n', b"2,b\n"]
+    path = write(tmp_path / "a.csv", b"".join(rows))
+    assert [row for _, row in read_raw_rows(source(path, "csv"))] == rows
+
+
+@pytest.mark.parametrize("delimiter", ["^", "]", "-", "\\", " ", "é", "→"])
+def test_delimiters_that_mean_something_in_a_pattern(tmp_path: Path, delimiter: str) -> None:
+    rows = [f"id{delimiter}text\n", f'1{delimiter}"a\n{delimiter}b"\n', f'"2"{delimiter}c" ""\n', f'{delimiter}"d"\n']
+    given = source(write(tmp_path / "a.csv", "".join(rows).encode()), "csv")
+    given.encoding, given.delimiter = "utf-8", delimiter
+    assert [row.decode() for _, row in read_raw_rows(given)] == rows
 
 
 @pytest.mark.parametrize(

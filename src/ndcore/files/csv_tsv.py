@@ -9,20 +9,23 @@ and rows with more or fewer fields than the header, or not in the encoding of th
 from __future__ import annotations
 
 import codecs
+import io
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ndcore.files.compression import DamagedData
 from ndcore.files.errors import DocumentError
-from ndcore.files.file_reader import open_reader, read_lines
+from ndcore.files.file_reader import open_reader, open_source, read_lines, split_lines
 from ndcore.files.formats import DELIMITERS
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, TooLong
 from ndcore.files.text_encoding import UTF8_MARK, EncodingError, detect_encoding, remove_mark
 
 _SAMPLE = 1 << 20  # bytes of lines beyond ASCII that are examined for the encoding
+_BLOCK = 1 << 17  # bytes that are read at a time
+_LONG_ROW = 1 << 18  # bytes; to match a longer row as a whole takes much memory where it has many fields
 _FIRST_ROWS = 50  # rows that are examined for the delimiter
 _CANDIDATES = (b",", b";", b"\t", b"|")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -65,8 +68,66 @@ def read_raw_rows(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield rows as `read_raw_rows` does, for a given delimiter. Rows are scanned in UTF-8, whatever their encoding."""
-    encoding, following = source.encoding, read_lines(source)
+    """Yield rows as `read_raw_rows` does, for a given delimiter: of UTF-8 in blocks, of other encodings line by line."""
+    if source.encoding != "utf-8":
+        yield from _cut_by_lines(source, delimiter, read_lines(source))
+        return
+    number = 1
+    with open_source(source, lambda: number, "the records from this line") as stream:
+        match, longest = _match_row(delimiter), min(source.longest, _LONG_ROW)
+        block, at, more = b"", 0, True
+        while more or at < len(block):
+            begin = at + len(UTF8_MARK) * (number == 1 and block.startswith(UTF8_MARK))
+            row = match(block, begin)
+            if row is not None and row.end() - at <= longest:
+                yield number, block[at : row.end()]
+                number, at = number + block.count(b"\n", at, row.end()), row.end()
+            elif row is None and more and len(block) - at <= longest:
+                piece = stream.read1(_BLOCK)
+                block, at, more = block[at:] + piece, 0, bool(piece)
+            else:  # a long row, or the last one, whose end may be missing
+                lines = _Lines(source, block[at:], stream, number)
+                yield from itertools.islice(_cut_by_lines(source, delimiter, lines), 1)
+                number, block, at = lines.number, lines.rest(), 0
+
+
+class _Lines:
+    """The lines from some bytes on, which were read before, and then of a stream.
+
+    Attributes
+    ----------
+    number : int
+        The number of the next line.
+    """
+
+    def __init__(self, source: Source, before: bytes, stream: io.BufferedReader, number: int) -> None:
+        self._before, self._stream, self.number = io.BytesIO(before), stream, number
+        self._lines = split_lines(source, iter(self._read_piece, b""), number)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        for number, line in self._lines:
+            self.number = number + 1
+            yield number, line
+
+    def rest(self) -> bytes:
+        """Return the bytes of `before` that are behind the lines taken so far."""
+        return self._before.read()
+
+    def _read_piece(self) -> bytes:
+        """Read up to the end of a line, and not beyond."""
+        return self._before.readline(_BLOCK) or self._stream.readline(_BLOCK)
+
+
+def _match_row(delimiter: bytes) -> Callable[[bytes, int], re.Match[bytes] | None]:
+    """Return a function that matches a row of UTF-8 with its line end. O(n); no end is found where a quote is not closed."""
+    plain = rb"[^%s\n]*+" % re.escape(delimiter) if len(delimiter) == 1 else rb"(?:(?!%s)[^\n])*" % re.escape(delimiter)
+    field = rb'(?:"[^"]*+(?:""[^"]*+)*"(?!")%s|(?!")%s)' % (plain, plain)
+    return re.compile(rb"%s(?:%s%s)*\n" % (field, re.escape(delimiter), field)).match
+
+
+def _cut_by_lines(source: Source, delimiter: bytes, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Yield the rows that some lines make. Rows are scanned in UTF-8, whatever their encoding."""
+    encoding, following = source.encoding, iter(lines)
     quote = '"'.encode(encoding)
     for number, line in following:
         if quote not in line and not isinstance(line, TooLong):

@@ -12,7 +12,7 @@ import contextlib
 import io
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,44 +153,50 @@ def read_lines(source: Source, within: LineRange | None = None) -> Iterator[tupl
     DocumentError
         The file cannot be read, is truncated or damaged; `number` is the line that could not be read.
     """
-    encoding, longest = source.encoding or "utf-8", source.longest
-    end = "\n".encode(encoding)
-    number, line, held, passed, quotes = 0, bytearray(), b"", False, 0
-    last = 0
+    first, last = (1, 0) if within is None else (within.number, within.number + within.lines - 1)
+    number = first - 1
     with open_source(source, lambda: number + 1, "the records from this line") as stream:
         if within is not None:
-            number, last = within.number - 1, within.number + within.lines - 1
             _seek_line(stream, within.start)
-        while data := stream.read1(_PIECE):
-            data = held + data
-            units = len(data) // len(end) * len(end)
-            held = data[units:]
-            *ended, rest = data[:units].split(end)
-            for part in ended:
-                if line or len(part) % len(end):
-                    line += part + end
-                    if len(line) % len(end):  # the bytes of LF, but from two code units
-                        continue
-                    whole = bytes(line)
-                    line.clear()
-                else:
-                    whole = part + end
-                number += 1
-                if passed or len(whole) > longest:
-                    whole = TooLong.of("the line", longest, (quotes + _count_quotes(whole, encoding)) % 2 == 1)
-                    passed, quotes = False, 0
-                yield number, whole
-                if number == last:
-                    return
-            line += rest
-            if len(line) > longest:
-                passed, quotes = True, quotes + _count_quotes(line, encoding)
+        for number, line in split_lines(source, iter(lambda: stream.read1(_PIECE), b""), first):
+            yield number, line
+            if number == last:
+                return
+
+
+def split_lines(source: Source, pieces: Iterable[bytes], first: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines in the bytes of a source as `read_lines` does; `first` is the number of the first one."""
+    encoding, longest = source.encoding or "utf-8", source.longest
+    end = "\n".encode(encoding)
+    number, line, held, passed, quotes = first, bytearray(), b"", False, 0
+    for piece in pieces:
+        data = held + piece
+        units = len(data) // len(end) * len(end)
+        held = data[units:]
+        *ended, rest = data[:units].split(end)
+        for part in ended:
+            if line or len(part) % len(end):
+                line += part + end
+                if len(line) % len(end):  # the bytes of LF, but from two code units
+                    continue
+                whole = bytes(line)
                 line.clear()
-        line += held
-        if passed:
-            yield number + 1, TooLong.of("the line", longest, (quotes + _count_quotes(line, encoding)) % 2 == 1)
-        elif line:
-            yield number + 1, bytes(line)
+            else:
+                whole = part + end
+            if passed or len(whole) > longest:
+                whole = TooLong.of("the line", longest, (quotes + _count_quotes(whole, encoding)) % 2 == 1)
+                passed, quotes = False, 0
+            yield number, whole
+            number += 1
+        line += rest
+        if len(line) > longest:
+            passed, quotes = True, quotes + _count_quotes(line, encoding)
+            line.clear()
+    line += held
+    if passed:
+        yield number, TooLong.of("the line", longest, (quotes + _count_quotes(line, encoding)) % 2 == 1)
+    elif line:
+        yield number, bytes(line)
 
 
 def _seek_line(stream: io.BufferedReader, start: int) -> None:
