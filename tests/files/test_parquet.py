@@ -19,7 +19,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 WORDS = "word " * (1 << 18)  # 1.25 MiB
 PAGE = b"\x15\0\x15\xc8\1\x15\x14"  # data, of 100 bytes, of 10 in the file
 REST = b"\x2c\x15\2\x15\0\x15\6\x15\6\0\0"  # the header of a data page, end
-FOUND = [ParquetPage(10, 100, False, False)]
+FOUND = [ParquetPage(10, 100, False, False, True)]
 
 
 def rows_at_once(path: Path, columns: list[str] | None = None) -> list[int]:
@@ -49,6 +49,7 @@ def test_all_pages_are_met(tmp_path: Path, codec: str, version: str) -> None:
             assert sum(page.expanded for page in met) + headers == column.total_uncompressed_size
             assert [page.is_dictionary for page in met] == [number == 0 and i > 1 for number in range(len(met))]
             assert {page.is_delta for page in met} == {i == 1} and len(met) > (1 if i > 1 else 4)
+            assert {page.is_plain for page in met} == {i == 0}
 
 
 @pytest.mark.parametrize(("header", "expected"), [
@@ -58,7 +59,8 @@ def test_all_pages_are_met(tmp_path: Path, codec: str, version: str) -> None:
     (b"\x15\0\x15\2\x05\4\xc8\1\x15\x14" + REST, FOUND),  # the last of two sizes counts
     (b"\x15\0\x15\2\x05\x84\x80\x08\xc8\1\x15\x14" + REST, FOUND),  # 65,538 is 2 in 16 bits
     (b"\x15\0\x15\xc8\x81\x80\x80\x80\x80\x80\x80\x80\0\x15\x14" + REST, FOUND),  # a number in ten bytes
-    (PAGE + b"\xd9\x35\2\2\2\x1a\x28\1a\0\x1b\1\x58\2\1a" + b"\x12\x14\0\x17abcdefgh\x13a\x1dabcdefghijklmnop\0", FOUND),
+    (PAGE + b"\xd9\x35\2\2\2\x1a\x28\1a\0\x1b\1\x58\2\1a" + b"\x12\x14\0\x17abcdefgh\x13a\x1dabcdefghijklmnop\0",
+     [ParquetPage(10, 100, False, False)]),
     (PAGE + b"\x2c\x15\2\x15\x0e\0\0", [ParquetPage(10, 100, False, True)]),
     (PAGE + b"\x5c\x15\2\x35\x0e\0\0", [ParquetPage(10, 100, False, True)]),
     (b"\x15\4" + PAGE[2:] + b"\x4c\x15\2\x15\0\0\0", [ParquetPage(10, 100, True, False)]),

@@ -37,7 +37,7 @@ from ndcore.files.sources import Source
 _TYPE, _EXPANDED, _STORED = (1,), (2,), (3,)  # field numbers of a PageHeader
 _ENCODINGS = ((5, 2), (8, 4))  # field numbers of the encoding in DataPageHeader and DataPageHeaderV2
 _DICTIONARY = 2  # a value of _TYPE
-_DELTA = 7  # a value of _ENCODINGS, DELTA_BYTE_ARRAY
+_PLAIN, _DELTA = 0, 7  # values of _ENCODINGS; DELTA_BYTE_ARRAY
 _WANTED = {_TYPE, _EXPANDED, _STORED, *_ENCODINGS}
 _TRUE, _FALSE, _BYTE, _I32, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = 1, 2, 3, 5, 7, 8, 9, 10, 11, 12, 13
 _INTEGERS = (4, _I32, 6)  # integers of 16, 32 and 64 bits
@@ -49,13 +49,14 @@ class ParquetPage(NamedTuple):
     """The header of a page: its stored size, its decompressed size, and the encoding of its values.
 
     A dictionary stores a value once for all rows that have it. A delta stores a value without the prefix that it shares
-    with the previous value.
+    with the previous value. Plain are the pages of values that are in no dictionary.
     """
 
     stored: int
     expanded: int
     is_dictionary: bool
     is_delta: bool
+    is_plain: bool = False
 
 
 def read_page_headers(file: IO[bytes], start: int, end: int) -> Iterator[ParquetPage]:
@@ -65,8 +66,9 @@ def read_page_headers(file: IO[bytes], start: int, end: int) -> Iterator[Parquet
         try:
             header: dict[tuple[int, ...], int] = {}
             _read_struct(file, (), header)
-            page = ParquetPage(header[_STORED], header[_EXPANDED], header[_TYPE] == _DICTIONARY,
-                        any(header.get(encoding) == _DELTA for encoding in _ENCODINGS))
+            encodings = {header.get(encoding) for encoding in _ENCODINGS}
+            page = ParquetPage(header[_STORED], header[_EXPANDED], header[_TYPE] == _DICTIONARY, _DELTA in encodings,
+                               _PLAIN in encodings)
         except (EOFError, KeyError, ValueError):
             return
         if page.stored < 0 or page.expanded < 0:
@@ -145,7 +147,7 @@ def _read_integer(file: IO[bytes]) -> int:
 _READING = {"buffer_size": 1 << 20, "pre_buffer": False}  # 1 MiB of a column chunk at a time, and not the whole chunk
 _GROUP_BYTES = 64 << 20
 _SHARED_BYTES = 64 << 20  # bytes of a batch, if all its rows have the longest value that they may share
-_SMALLER = 16  # times that a batch of plain strings may have fewer rows than another
+_SMALLER = 16  # times fewer rows that a batch of plain strings may have, of columns whose writer gave up the dictionary
 
 
 _NAMES = {"UNCOMPRESSED": "none"}  # codecs for which the writer has other names
@@ -233,19 +235,19 @@ class ParquetFile:
 
     def _read_group(self, index: int, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield the batches of one row group."""
-        group, expanded, widest = self._file.metadata.row_group(index), 0, 1
+        group, expanded, widest, given_up = self._file.metadata.row_group(index), 0, 1, False
         with Path(self._source.location).open("rb") as file:
             for i in range(group.num_columns):
                 name = group.column(i).path_in_schema
-                more, shared = self._measure_column(file, index, i)
+                more, shared, plain = self._measure_column(file, index, i)
                 expanded += more
                 if columns is None or any(name == asked or name.startswith(f"{asked}.") for asked in columns):
-                    widest = max(widest, shared)
+                    widest, given_up = max(widest, shared), given_up or (plain and name in self._dictionaries)
         size = min(choose_batch_rows(group.num_rows, expanded), max(1, _SHARED_BYTES // widest))
         read = 0
         try:
             if group.num_rows:
-                reader, most = self._choose_reader(index, columns, size)
+                reader, most = self._choose_reader(index, columns, size, given_up)
                 for batch in reader.iter_batches(batch_size=most, row_groups=[index], columns=columns):
                     schema = self.schema  # two columns may have the same name, if neither is requested
                     if columns is not None:
@@ -259,14 +261,14 @@ class ParquetFile:
             reason = f"row group {index + 1} has {read:,} rows, and its footer says {group.num_rows:,}"
             raise DocumentError(self._source.path, None, f"damaged Parquet file: {reason}")
 
-    def _choose_reader(self, index: int, columns: list[str] | None, size: int) -> tuple[Any, int]:
+    def _choose_reader(self, index: int, columns: list[str] | None, size: int, given_up: bool) -> tuple[Any, int]:
         """Choose the reader of a row group whose batches have at most `size` rows, and the most rows of a batch.
 
-        Plain strings are read three times as fast as dictionary indices, which need a table of all strings; where the
-        writer gave up its dictionary, up to ten times, and the table has the whole column. But a dictionary may have a long
-        string that all rows share. So strings are read as plain if a batch in which every row has the longest one fits in
-        _SHARED_BYTES, with up to _SMALLER times fewer rows. A column chunk has one dictionary, which is read with its first
-        row.
+        Plain strings are read three times as fast as dictionary indices, which need a table of all strings. But a
+        dictionary may have a long string that all rows share. So strings are read as plain only if a batch in which every
+        row has the longest one fits in _SHARED_BYTES. If the writer gave up a dictionary (`given_up`), indices would need a
+        table of the strings of the whole column: a batch may have up to _SMALLER times fewer rows to fit. A column chunk has
+        one dictionary, which is read with its first row.
         """
         names = [name for name in self._dictionaries if columns is None or name in columns]
         if not names:
@@ -279,12 +281,12 @@ class ParquetFile:
                 longest += measure_longest(column.dictionary)
             break
         fitting = min(size, _SHARED_BYTES // max(1, longest))
-        return (self._file, fitting) if fitting * _SMALLER >= size else (self._indexed, size)
+        return (self._file, fitting) if fitting * (_SMALLER if given_up else 1) >= size else (self._indexed, size)
 
-    def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int]:
-        """Measure a column chunk: its decompressed size, and the longest string that its rows may share.
+    def _measure_column(self, file: IO[bytes], group: int, index: int) -> tuple[int, int, bool]:
+        """Measure a column chunk: its decompressed size, the longest string that its rows may share; and find plain pages.
 
-        Both are upper bounds from the page headers; for lists the second is 0. Raises DocumentError if they grow too much.
+        Sizes are upper bounds from the page headers; for lists the second is 0. Raises DocumentError if they grow too much.
         """
         column, size = self._file.metadata.row_group(group).column(index), os.fstat(file.fileno()).st_size
         stored, what = column.total_compressed_size, f"the column {column.path_in_schema!r} of row group {group + 1}"
@@ -295,17 +297,17 @@ class ParquetFile:
         if column.has_dictionary_page and 0 < column.dictionary_page_offset < start:
             start = column.dictionary_page_offset
         repeated = column.path_in_schema not in self._dictionaries
-        expanded = shared = 0
+        expanded, shared, plain = 0, 0, False
         for number, page in enumerate(read_page_headers(file, start, start + stored), 1):
             refuse_bomb(self._source, f"page {number} of {what}", page.stored, page.expanded)
-            expanded += page.expanded
+            expanded, plain = expanded + page.expanded, plain or page.is_plain
             if page.is_delta or (page.is_dictionary and repeated):
                 shared = max(shared, page.expanded)
         refuse_bomb(self._source, what, stored, expanded)
         form = self._file.metadata.schema.column(index)
         if form.physical_type == "FIXED_LEN_BYTE_ARRAY":
             shared = form.length
-        return expanded, shared if form.physical_type.endswith("BYTE_ARRAY") and not form.max_repetition_level else 0
+        return expanded, shared if form.physical_type.endswith("BYTE_ARRAY") and not form.max_repetition_level else 0, plain
 
     def rewrite(self, target: Path, schema: Any, rows: Ints, select: Callable[[int, Any], Any]) -> None:
         """Write a new file with the tables that `select` returns; columns keep their compression and their dictionaries.
