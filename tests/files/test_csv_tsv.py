@@ -122,6 +122,18 @@ def test_rejected_rows_are_left_out(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "kept" / "a.csv").read_bytes() == b"id,text\n1,one\n3,three\n"
 
 
+def test_rows_before_an_open_quote_are_documents(tmp_path: Path) -> None:
+    data = b'id,text\n1,one\n\n2,"two\nlines"\n3,"three\n4,four\n'
+    path = write(tmp_path / "a.csv", data)
+    with FileDocuments([path], on_error="skip") as documents:
+        assert [text for batch in documents.batches() for text in batch] == ["one", "two\nlines"]
+        assert [(documents.place(i)[1], documents.ids[i]) for i in range(2)] == [(2, "1"), (4, "2")]
+        assert [rejected.number for rejected in documents.rejected] == [6]
+        assert [text for batch in documents.batches() for text in batch] == ["one", "two\nlines"]
+    dedup(tmp_path, path, "--on-error", "skip")
+    assert (tmp_path / "out/kept/a.csv").read_bytes() == b'id,text\n1,one\n2,"two\nlines"\n'
+
+
 def test_tables_annotated_ordered_and_on_standard_output(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

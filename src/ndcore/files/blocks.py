@@ -44,13 +44,14 @@ class PackedIds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive documents of a JSONL file, or of a columnar file; or short texts, each a file.
+    """Consecutive documents of a JSONL file, of a columnar file or of a table; or short texts, each a file.
 
     Attributes
     ----------
     numbers, starts, sizes : int64 (n,)
         The number of each line, the offset of its first byte in the decompressed file, and its size in bytes with the line
-        end. For a columnar file: the number of each row, 0, and the bytes of its text. Of files: 0, 0, bytes.
+        end. For a columnar file: the number of each row, 0, and the bytes of its text. For a table: the number of the line
+        where each row begins, 0, and the bytes of the row. Of files: 0, 0, bytes.
     texts : sequence of str or bytes
     ids : list of str, int or None, or PackedIds
     values : list of tuples
@@ -75,6 +76,15 @@ class Block(NamedTuple):
             self.numbers[which], self.starts[which], self.sizes[which], [self.texts[i] for i in which],
             [ids[i] for i in which], [self.values[i] for i in which] if self.values else [],
         )
+
+
+def join_records(records: Sequence[Record]) -> Block:
+    """Return records of one file as a block: at least one, and all with numbers."""
+    return Block(
+        np.array([record.number for record in records], np.int64), np.zeros(len(records), np.int64),
+        np.array([record.size for record in records], np.int64), [record.text for record in records],
+        [record.id for record in records], [record.values for record in records] if records[0].values else [],
+    )
 
 
 class Wanted(NamedTuple):

@@ -22,7 +22,7 @@ from ndcore._jsonl import LineReader
 from ndcore._signals import stoppable
 from ndcore._types import Ints
 from ndcore.choices import LONGEST_RECORD
-from ndcore.files.blocks import Block, PackedIds, Wanted
+from ndcore.files.blocks import Block, PackedIds, Wanted, join_records
 from ndcore.files.compression import DamagedData
 from ndcore.files.file_reader import open_source
 from ndcore.files.records import (
@@ -448,12 +448,7 @@ def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
         return
     starts, parsed = zip(*records, strict=True)
     records.clear()
-    numbers, sizes = [record.number for record in parsed], [record.size for record in parsed]
-    yield Block(
-        np.array(numbers, np.int64), np.array(starts, np.int64), np.array(sizes, np.int64),
-        [record.text for record in parsed], [record.id for record in parsed],
-        [record.values for record in parsed] if parsed[0].values else [],
-    )
+    yield join_records(parsed)._replace(starts=np.array(starts, np.int64))
 
 
 def _skip_lines(buffer: bytes | bytearray, begin: int, end: int, lines: int) -> int:
