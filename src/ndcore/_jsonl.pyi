@@ -30,3 +30,11 @@ class LineReader:
         self, buffer: Any, start: int, stop: int, number: int, wanted: NDArray[np.int64] | None = None,
         longest: int = 33554432,
     ) -> Lines: ...
+
+@disjoint_base
+class Columns:
+    def __new__(cls, n: int) -> Self: ...
+
+def encode_rows(
+    heads: list[bytes], columns: list[NDArray[np.int64] | tuple[bytes, NDArray[np.int64], NDArray[np.int64]]], n: int
+) -> bytes: ...
