@@ -30,6 +30,7 @@ class LineReader:
         self, buffer: Any, start: int, stop: int, number: int, wanted: NDArray[np.int64] | None = None,
         longest: int = 33554432,
     ) -> Lines: ...
+    def replace(self, line: bytes, value: bytes) -> bytes | None: ...
 
 @disjoint_base
 class Columns:

@@ -28,6 +28,8 @@ cdef extern from "jsonl.h" nogil:
     cdef struct nd_jsonl_record:
         const uint8_t *text
         const uint8_t *id
+        const uint8_t *value
+        const uint8_t *value_end
         size_t text_size
         size_t id_size
         int id_kind
@@ -191,6 +193,20 @@ cdef class LineReader:
         found.end, found.number = at, number
         found.unusual = kind != ND_JSONL_RECORD and kind != ND_JSONL_BLANK
         return found
+
+    def replace(self, bytes line not None, bytes value not None):
+        """Return a line with another value of its text, None if the line is unusual or longer than 32 MiB.
+
+        All other bytes stay. The GIL is held: for a short line, to wait for it again would take longer.
+        """
+        cdef size_t size = len(line)
+        cdef const uint8_t *begin = <const uint8_t *> PyBytes_AS_STRING(line)
+        cdef Strings strings = Strings(size + 1)
+        cdef nd_jsonl_record record
+        if size > LONGEST or nd_jsonl_line(begin, begin + size, &self.fields, strings.memory, &record) != ND_JSONL_RECORD:
+            return None
+        return (line[: <uintptr_t> record.value - <uintptr_t> begin] + value
+                + line[<uintptr_t> record.value_end - <uintptr_t> begin :])
 
 
 cdef bytes _joined(const uintptr_t[::1] starts, const int64_t[::1] ends, Py_ssize_t n, Py_ssize_t size):

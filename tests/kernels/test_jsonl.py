@@ -1,4 +1,4 @@
-"""Lines of JSON read by `_jsonl`, against the json module of Python, and rows that it writes, by hand."""
+"""Lines of JSON read and changed by `_jsonl`, against the json module of Python, and rows that it writes, by hand."""
 
 from __future__ import annotations
 
@@ -107,6 +107,23 @@ def test_refusals() -> None:
         LineReader("a", "a")
     with pytest.raises(ValueError, match="within the buffer of 2 bytes"):
         LineReader("a", "b").read(b"{}", 0, 3, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from("xyz"), VALUES), st.text(), st.text(), st.booleans())
+def test_only_the_text_of_a_line_is_replaced(others: dict[str, object], old: str, new: str, ascii_only: bool) -> None:
+    head = json.dumps({"first": 1} | others, ensure_ascii=ascii_only)[:-1].encode("utf-8", "replace") + b' , "text" : '
+    tail = b' , "last":-0} \r\n'
+    line = head + json.dumps(old, ensure_ascii=ascii_only).encode("utf-8", "replace") + tail
+    value = json.dumps(new).encode()
+    assert LineReader("text", "no id").replace(line, value) == head + value + tail
+
+
+def test_of_two_texts_the_last_one_is_replaced() -> None:
+    reader = LineReader("text", "id")
+    assert reader.replace(b'{"text": "a" ,"text" : "b"}', b"1") == b'{"text": "a" ,"text" : 1}'
+    for unusual in (b"", b"[]", b'{"text":1}', b'{"x":{"text":"a"}}', b'{"text":"a"', b'\xef\xbb\xbf{"text":"a"}'):
+        assert reader.replace(unusual, b"1") is None
 
 
 NUMBERS = [0, -1, 9, 10, 99, 100, 10**18, -(10**18), 2**63 - 1, -(2**63)]
