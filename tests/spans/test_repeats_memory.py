@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ input()
 
 def status(pid: int, name: str) -> int:
     """Return a figure of /proc/PID/status in bytes."""
-    with open(f"/proc/{pid}/status") as file:
+    with Path(f"/proc/{pid}/status").open() as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith(name + ":"))
 
 
