@@ -1,13 +1,15 @@
 # cython: embedsignature=True, overflowcheck=True
-"""Lines of JSON in a buffer, read without the GIL: a text and an id each."""
+"""Lines of JSON without the GIL: a text and an id of each are read from a buffer, and rows of a table are written."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcpy
 
 import numpy as np
 
+from ndcore cimport _bounds
 from ndcore._arrow cimport _make
 from ndcore._signals cimport check_signals
 
@@ -26,6 +28,8 @@ cdef extern from "jsonl.h" nogil:
     cdef struct nd_jsonl_record:
         const uint8_t *text
         const uint8_t *id
+        const uint8_t *value
+        const uint8_t *value_end
         size_t text_size
         size_t id_size
         int id_kind
@@ -190,6 +194,20 @@ cdef class LineReader:
         found.unusual = kind != ND_JSONL_RECORD and kind != ND_JSONL_BLANK
         return found
 
+    def replace(self, bytes line not None, bytes value not None):
+        """Return a line with another value of its text, None if the line is unusual or longer than 32 MiB.
+
+        All other bytes stay. The GIL is held: for a short line, to wait for it again would take longer.
+        """
+        cdef size_t size = len(line)
+        cdef const uint8_t *begin = <const uint8_t *> PyBytes_AS_STRING(line)
+        cdef Strings strings = Strings(size + 1)
+        cdef nd_jsonl_record record
+        if size > LONGEST or nd_jsonl_line(begin, begin + size, &self.fields, strings.memory, &record) != ND_JSONL_RECORD:
+            return None
+        return (line[: <uintptr_t> record.value - <uintptr_t> begin] + value
+                + line[<uintptr_t> record.value_end - <uintptr_t> begin :])
+
 
 cdef bytes _joined(const uintptr_t[::1] starts, const int64_t[::1] ends, Py_ssize_t n, Py_ssize_t size):
     """Join n strings, which end at these offsets when joined."""
@@ -202,3 +220,117 @@ cdef bytes _joined(const uintptr_t[::1] starts, const int64_t[::1] ends, Py_ssiz
             memcpy(out + before, <const void *> starts[i], <size_t> (ends[i] - before))
         before = ends[i]
     return joined
+
+
+# ---- rows
+
+cdef struct Cells:
+    const int64_t *numbers  # of cells that are integers, else NULL
+    const uint8_t *data     # other cells: cell i is data[ends[which[i]] : ends[which[i] + 1]]
+    const int64_t *ends
+    const int64_t *which
+
+cdef class Columns:
+    """Memory for the columns of a table."""
+    cdef Cells *cells
+
+    def __cinit__(self, size_t n):
+        self.cells = <Cells *> malloc(n * sizeof(Cells) + 1)
+        if self.cells == NULL:
+            raise MemoryError(f"{n} columns")
+
+    def __dealloc__(self):
+        free(self.cells)
+
+
+def encode_rows(list heads not None, list columns not None, size_t n):
+    """Write n rows of cells; each row is heads[0], its first cell, heads[1], …, its last cell, heads[-1].
+
+    Parameters
+    ----------
+    heads : list of bytes
+        One more than columns.
+    columns : list
+        int64 (n,) for integers, which are written in decimal digits; or (data, ends, which) of bytes and int64: the cell of
+        row i is data[ends[which[i]] : ends[which[i] + 1]].
+    """
+    cdef size_t i, k, size = 0, many = len(columns)
+    cdef int64_t at, behind
+    cdef Columns memory = Columns(many)
+    cdef Cells *cells = memory.cells
+    cdef const int64_t[::1] numbers, ends
+    cdef const uint8_t[::1] data
+    cdef bytes head = b"".join(heads)
+    cdef const int64_t[::1] bounds = np.cumsum([0, *map(len, heads)], dtype=np.int64)
+    if <size_t> len(heads) != many + 1:
+        raise ValueError(f"{many} columns have {many + 1} heads, not {len(heads)}")
+    for k in range(many):
+        if isinstance(columns[k], tuple):
+            data, ends, numbers = columns[k]
+            if ends.shape[0] == 0 or not _bounds.cut(ends, <size_t> ends.shape[0] - 1, <size_t> data.shape[0]):
+                raise ValueError(f"the ends of column {k} do not cut {data.shape[0]} bytes into cells")
+        else:
+            data, ends, numbers = b"", np.zeros(1, np.int64), columns[k]
+        _bounds.check_lengths("rows and cells of a column", (n, numbers.shape[0]))
+        cells[k].numbers = cells[k].which = &numbers[0] if n else NULL
+        cells[k].data, cells[k].ends = &data[0] if data.shape[0] else NULL, &ends[0]
+        if isinstance(columns[k], tuple):
+            cells[k].numbers = NULL
+            if not _bounds.all_below(numbers, <size_t> ends.shape[0] - 1):
+                raise IndexError(f"a cell of column {k} is none of {ends.shape[0] - 1}")
+    with nogil:
+        for k in range(many):
+            check_signals()
+            size += count_bytes(&cells[k], n)
+    size += n * <size_t> len(head)
+    cdef bytes rows = PyBytes_FromStringAndSize(NULL, <Py_ssize_t> size)
+    cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(rows)
+    cdef const uint8_t *between = <const uint8_t *> PyBytes_AS_STRING(head)
+    with nogil:
+        for i in range(n):
+            check_signals()
+            for k in range(many):
+                out = copy(out, between + bounds[k], bounds[k + 1] - bounds[k])
+                if cells[k].numbers != NULL:
+                    out = write_digits(out, cells[k].numbers[i])
+                else:
+                    at, behind = cells[k].ends[cells[k].which[i]], cells[k].ends[cells[k].which[i] + 1]
+                    out = copy(out, cells[k].data + at, behind - at)
+            out = copy(out, between + bounds[many], bounds[many + 1] - bounds[many])
+    return rows
+
+
+cdef inline uint8_t *copy(uint8_t *out, const uint8_t *data, int64_t size) noexcept nogil:
+    """Copy bytes; return where they end."""
+    memcpy(out, data, <size_t> size)
+    return out + size
+
+
+@cython.overflowcheck(False)
+cdef size_t count_bytes(const Cells *cells, size_t n) noexcept nogil:
+    """Count the bytes of n cells."""
+    cdef size_t i, size = 0
+    cdef uint8_t digits[20]
+    for i in range(n):
+        if cells.numbers != NULL:
+            size += <size_t> (write_digits(digits, cells.numbers[i]) - <uint8_t *> digits)
+        else:
+            size += <size_t> (cells.ends[cells.which[i] + 1] - cells.ends[cells.which[i]])
+    return size
+
+
+@cython.overflowcheck(False)
+cdef uint8_t *write_digits(uint8_t *out, int64_t number) noexcept nogil:
+    """Write a number in decimal digits, at most 20 characters; return where they end."""
+    cdef uint8_t digits[20]
+    cdef uint64_t left = <uint64_t> number if number >= 0 else <uint64_t> -(number + 1) + 1
+    cdef int at = 20
+    if number < 0:
+        out[0] = b"-"
+        out += 1
+    while True:
+        at -= 1
+        digits[at] = <uint8_t> (48 + left % 10)
+        left //= 10
+        if left == 0:
+            return copy(out, digits + at, 20 - at)

@@ -26,6 +26,9 @@ def places(
 def characters(
     batch: Batch, bounds: NDArray[np.int64], offsets: NDArray[np.int64], surrogates: NDArray[np.uint8]
 ) -> NDArray[np.int64]: ...
+def clean(
+    batch: Batch, bounds: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64], blanks: bool
+) -> tuple[bytes, NDArray[np.int64]]: ...
 def is_boundary(point: int) -> bool: ...
 
 @disjoint_base

@@ -2,10 +2,10 @@
 """Canonical text: symbols of tokens, kinds of code points, and the normal form NFKC."""
 
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -152,6 +152,65 @@ def characters(Batch batch not None, const int64_t[::1] bounds not None, const i
             count_characters(batch.texts[i], batch.sizes[i], &offsets[0] + bounds[i] if n else NULL,
                              <size_t> (bounds[i + 1] - bounds[i]), surrogates[i] != 0, &counts[0] + bounds[i])
     return np.asarray(counts)[:n]
+
+
+def clean(Batch batch not None, const int64_t[::1] bounds not None, const int64_t[::1] starts not None,
+          const int64_t[::1] ends not None, bint blanks):
+    """Cut spans of bytes out of documents, and join what is left; return (bytes, offsets int64 (documents + 1,)).
+
+    starts and ends [bounds[i] : bounds[i + 1]] are the spans of document i, ascending. One that ends where it starts, or
+    before, cuts nothing. blanks: a span takes the blanks that follow it, which are the white space of ASCII. A space is
+    inserted between two pieces with no blank at the end of the first or the beginning of the second. IndexError for a span
+    outside.
+    """
+    cdef size_t i, total = 0, n = batch.count, found = 0
+    cdef int64_t k
+    cdef int64_t[::1] offsets = np.zeros(n + 1, np.int64)
+    _bounds.check_lengths("starts and ends", (starts.shape[0], ends.shape[0]))
+    if not _bounds.cut(bounds, n, <size_t> starts.shape[0]):
+        raise ValueError(f"{bounds.shape[0]} bounds do not cut {starts.shape[0]} spans into {n} documents")
+    for i in range(n):
+        for k in range(bounds[i], bounds[i + 1]):
+            if starts[k] < 0 or ends[k] > <int64_t> batch.sizes[i]:
+                raise IndexError(f"a span from {starts[k]} to {ends[k]} is not in {batch.sizes[i]} bytes")
+        total += batch.sizes[i] + <size_t> (bounds[i + 1] - bounds[i])
+    cdef bytes memory = PyBytes_FromStringAndSize(NULL, <Py_ssize_t> total)
+    cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(memory)
+    with nogil:
+        for i in range(n):
+            check_signals()
+            found += clean_one(batch.texts[i], batch.sizes[i], &starts[0] if starts.shape[0] else NULL,
+                               &ends[0] if ends.shape[0] else NULL, bounds[i], bounds[i + 1], blanks, out + found)
+            offsets[i + 1] = <int64_t> found
+    return memory[:found], np.asarray(offsets)
+
+
+@cython.overflowcheck(False)
+cdef size_t clean_one(const uint8_t *text, size_t size, const int64_t *starts, const int64_t *ends, int64_t begin,
+                      int64_t end, bint blanks, uint8_t *out) noexcept nogil:
+    """Cut the spans begin to end − 1 out of a text of `size` bytes; return the number of bytes written."""
+    cdef size_t at = 0, behind, written = 0
+    cdef int64_t k
+    for k in range(begin, end + 1):
+        if k < end and starts[k] >= ends[k]:
+            continue
+        behind = <size_t> starts[k] if k < end else size
+        if behind > at:
+            if written and not is_blank(out[written - 1]) and not is_blank(text[at]):
+                out[written] = b" "
+                written += 1
+            memcpy(out + written, text + at, behind - at)
+            written += behind - at
+        if k < end:
+            at = max(at, <size_t> ends[k])
+            while blanks and at < size and is_blank(text[at]):
+                at += 1
+    return written
+
+
+cdef inline bint is_blank(uint8_t byte) noexcept nogil:
+    """Return whether a byte is white space of ASCII."""
+    return byte == 0x20 or 0x09 <= byte <= 0x0D
 
 
 cdef check_ascending(str name, Batch batch, const int64_t[::1] bounds, const int64_t[::1] values, bint strictly):

@@ -18,6 +18,8 @@ static void check_line(const char *line, const char *text, const char *id, int k
         struct nd_jsonl_record found;
         CHECK(line_of(line, strlen(line), side, &found) == ND_JSONL_RECORD, "not read: %s", line);
         CHECK(found.text_size == strlen(text) && memcmp(found.text, text, found.text_size) == 0, "text of %s", line);
+        CHECK(found.value[0] == '"' && found.value_end[-1] == '"', "value of %s", line);
+        CHECK((size_t)(found.value_end - found.value) >= found.text_size + 2, "size of the value of %s", line);
         CHECK(found.id_kind == kind && found.id_size == strlen(id) &&
                   (kind == 0 || memcmp(found.id, id, found.id_size) == 0), "id of %s", line);
         for (size_t n = strlen(line); n-- > 0;)

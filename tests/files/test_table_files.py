@@ -298,6 +298,29 @@ def test_rows_in_blocks_become_the_same_lines() -> None:
         table_files.write_json_lines(io.BytesIO(), Table(columns[2:3], Blocks([[[1.0, math.nan]]])))
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+@pytest.mark.parametrize("lone", ["", "\ud800"])
+def test_arrays_are_written_as_lists_are(tmp_path: Path, suffix: str, lone: str) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    columns = [Column("i", "integer"), Column("s", "string"), Column("%s \"", "integer")]
+    numbers = np.array([[5, -7], [0, 2**62], [-1, 3]])  # columns of it are not contiguous
+    strings = ["a", "é" + lone, "a"]
+    for name, block in [("arrays", [numbers[:, 0], strings, numbers[:, 1]]),
+                        ("lists", [[5, 0, -1], strings, [-7, 2**62, 3]])]:
+        assert table_files.WRITERS[suffix](tmp_path / f"{name}{suffix}", Table(columns, Blocks([block] * 2))) == 6
+    assert (tmp_path / f"arrays{suffix}").read_bytes() == (tmp_path / f"lists{suffix}").read_bytes()
+    [first, *_] = read(tmp_path / f"arrays{suffix}")
+    assert list(first.values()) == (["5", "a", "-7"] if suffix == ".csv" else [5, "a", -7])
+
+
+def test_blocks_are_written_in_order_by_several_threads() -> None:
+    columns, blocks = [Column("i", "integer"), Column("s", "string")], [[np.array([i]), [str(i)]] for i in range(50)]
+    written = io.BytesIO()
+    assert table_files.write_json_lines(written, Table(columns, Blocks(blocks)), 2) == 50
+    assert written.getvalue() == b"".join(b'{"i": %d, "s": "%d"}\n' % (i, i) for i in range(50))
+
+
 def test_ids_are_numbers_where_all_are(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for last, kind in ((3, pa.int64()), (2**63, pa.string()), ("3", pa.string())):

@@ -49,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE((kind == ND_JSONL_BLANK) == blank);
     if (kind == ND_JSONL_RECORD) {
         REQUIRE(within(found.text, found.text_size, line, strings, n) && is_utf8(found.text, found.text_size));
+        REQUIRE(line < found.value && found.value_end < line + n && found.value_end - found.value >= 2);
+        REQUIRE(found.value[0] == '"' && found.value_end[-1] == '"');
         REQUIRE(found.id_kind == 0 || found.id_kind == 's' || found.id_kind == 'i');
         REQUIRE(!found.id_kind || (within(found.id, found.id_size, line, strings, n) && is_utf8(found.id, found.id_size)));
         REQUIRE(found.id_kind != 'i' || found.id_size <= 19);     /* 18 digits and a sign */

@@ -1,4 +1,4 @@
-"""Lines of JSON read by `_jsonl`, against the json module of Python."""
+"""Lines of JSON read and changed by `_jsonl`, against the json module of Python, and rows that it writes, by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ndcore._jsonl import LineReader
+from ndcore._jsonl import LineReader, encode_rows
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -107,3 +107,48 @@ def test_refusals() -> None:
         LineReader("a", "a")
     with pytest.raises(ValueError, match="within the buffer of 2 bytes"):
         LineReader("a", "b").read(b"{}", 0, 3, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from("xyz"), VALUES), st.text(), st.text(), st.booleans())
+def test_only_the_text_of_a_line_is_replaced(others: dict[str, object], old: str, new: str, ascii_only: bool) -> None:
+    head = json.dumps({"first": 1} | others, ensure_ascii=ascii_only)[:-1].encode("utf-8", "replace") + b' , "text" : '
+    tail = b' , "last":-0} \r\n'
+    line = head + json.dumps(old, ensure_ascii=ascii_only).encode("utf-8", "replace") + tail
+    value = json.dumps(new).encode()
+    assert LineReader("text", "no id").replace(line, value) == head + value + tail
+
+
+def test_of_two_texts_the_last_one_is_replaced() -> None:
+    reader = LineReader("text", "id")
+    assert reader.replace(b'{"text": "a" ,"text" : "b"}', b"1") == b'{"text": "a" ,"text" : 1}'
+    for unusual in (b"", b"[]", b'{"text":1}', b'{"x":{"text":"a"}}', b'{"text":"a"', b'\xef\xbb\xbf{"text":"a"}'):
+        assert reader.replace(unusual, b"1") is None
+
+
+NUMBERS = [0, -1, 9, 10, 99, 100, 10**18, -(10**18), 2**63 - 1, -(2**63)]
+
+
+def test_rows_have_their_cells_between_the_heads() -> None:
+    which = np.array([2, 0, 0, 1, 2, 2, 1, 0, 1, 2])
+    texts = (b"_oneseven", np.array([1, 4, 4, 9]), which)
+    rows = encode_rows([b"<", b"|", b"", b">\n"], [np.array(NUMBERS), texts, np.arange(10)], 10)
+    cells = [["one", "", "seven"][number] for number in which]
+    assert rows.decode() == "".join(f"<{number}|{cell}{i}>\n" for i, (number, cell) in enumerate(
+        zip(NUMBERS, cells, strict=True)))
+    assert encode_rows([b"a"], [], 2) == b"aa"
+    assert encode_rows([b"a", b"b"], [(b"", np.array([0]), np.empty(0, np.int64))], 0) == b""
+
+
+@pytest.mark.parametrize(("heads", "column", "error", "message"), [
+    ([b""], np.zeros(2, np.int64), ValueError, "1 columns have 2 heads, not 1"),
+    ([b"", b""], np.zeros(3, np.int64), ValueError, "of one length, got 2, 3"),
+    ([b"", b""], (b"ab", np.array([0, 3]), np.zeros(2, np.int64)), ValueError, "ends of column 0 do not cut 2 bytes"),
+    ([b"", b""], (b"ab", np.array([1, 0]), np.zeros(2, np.int64)), ValueError, "ends of column 0 do not cut 2 bytes"),
+    ([b"", b""], (b"ab", np.empty(0, np.int64), np.zeros(2, np.int64)), ValueError, "ends of column 0 do not cut"),
+    ([b"", b""], (b"ab", np.array([0, 2]), np.array([0, 1])), IndexError, "a cell of column 0 is none of 1"),
+    ([b"", b""], (b"ab", np.array([0, 2]), np.array([0, -1])), IndexError, "a cell of column 0 is none of 1"),
+])
+def test_columns_that_do_not_fit_are_refused(heads: list[bytes], column: object, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        encode_rows(heads, [column], 2)

@@ -8,7 +8,7 @@ import pytest
 from ndcore import _repeats
 from ndcore._batch import Batch
 from ndcore._rabin import random_irreducible
-from ndcore._text import characters, places
+from ndcore._text import characters, clean, places
 
 P = random_irreducible(64, 5)
 U, S = np.uint64, np.int64
@@ -149,6 +149,23 @@ def test_places_that_are_not_in_a_text_are_refused():
             places(batch, "word", np.array(bounds), np.array([0, 1, 0]))
     with pytest.raises(KeyError):
         places(batch, "byte", three, np.array([0, 1, 0]))
+
+
+def test_spans_are_cut_out_of_documents():
+    batch = Batch(["ab  cd\tef", b"", b"\xff12"])
+    bounds, starts, ends = np.array([0, 3, 3, 5]), np.array([1, 5, 5, 0, 1]), np.array([2, 4, 7, 1, 3])  # 5 to 4 is nothing
+    left, offsets = clean(batch, bounds, starts, ends, True)
+    assert (left, offsets.tolist()) == (b"a c ef", [0, 6, 6, 6])
+    assert clean(batch, bounds, starts, ends, False)[0] == b"a  c ef"
+    none = np.empty(0, np.int64)
+    assert clean(batch, np.zeros(4, np.int64), none, none, True)[0] == b"ab  cd\tef\xff12"
+    for wrong in ((-1, 2), (0, 10)):
+        with pytest.raises(IndexError, match=f"a span from {wrong[0]} to {wrong[1]} is not in 9 bytes"):
+            clean(batch, np.array([0, 1, 1, 1]), *(np.array([value]) for value in wrong), True)
+    with pytest.raises(ValueError, match="2 bounds do not cut 1 spans into 3 documents"):
+        clean(batch, np.array([0, 1]), starts[:1], ends[:1], True)
+    with pytest.raises(ValueError, match="of one length, got 5, 4"):
+        clean(batch, bounds, starts, ends[:4], True)
 
 
 def test_characters_before_offsets():

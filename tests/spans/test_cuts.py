@@ -13,15 +13,28 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.alignment.offsets import locate_tokens
 from ndcore.reference import repeats as reference
-from ndcore.spans.cuts import cut_corpus, cut_some, cut_texts, find_corpus_spans, find_cut_spans, joined
+from ndcore.spans.cuts import clean_corpus, clean_some, clean_texts, cut_corpus, cut_texts, find_corpus_spans, find_cut_spans
 from ndcore.spans.repeats_layout import merge_ranges
 from ndcore.text.corpus import as_corpus
 
 WORDS = nd.Shingling()
 
 
-def cut_text(text, shingling, firsts, lasts, whole=False):
-    return cut_texts([text], shingling, np.array([0, len(firsts)]), firsts, lasts, whole)[0]
+def cut_text(text, shingling, firsts, lasts):
+    return cut_texts([text], shingling, np.array([0, len(firsts)]), firsts, lasts)[0]
+
+
+def clean_text(text, shingling, firsts, lasts, whole=False):
+    return clean_texts([text], shingling, np.array([0, len(firsts)]), firsts, lasts, whole)[0]
+
+
+def joined(pieces: list[bytes]) -> bytes:
+    """Join pieces one after another, with a space between two that have no blank of ASCII between them."""
+    blanks, whole = b"\t\n\v\f\r ", b""
+    for piece in pieces:
+        whole += b" " if whole and whole[-1] not in blanks and piece[0] not in blanks else b""
+        whole += piece
+    return whole
 
 
 def spans_of(text, shingling, firsts, lasts):
@@ -59,18 +72,27 @@ def test_a_cut_leaves_the_next_line_as_it_is(unit):
     tokens = shingling.tokens(text)
     for at in range(len(tokens) - 1):
         for each in (text, text.encode()):
-            left = joined(cut_text(each, shingling, np.array([at]), np.array([at + 1])), isinstance(each, str))
+            left = clean_text(each, shingling, np.array([at]), np.array([at + 1]))
             assert shingling.tokens(left) == tokens[:at] + tokens[at + 1 :]
 
 
-def test_pieces_are_joined_by_a_blank():
-    assert joined(["a ", "b"], True) == "a b"
-    assert joined(["中", "文"], True) == "中 文"
-    of_str, of_bytes = joined(["a\u00a0", "b"], True), joined(["a\u00a0".encode(), b"b"], False)
-    assert of_str.encode() == of_bytes == "a\u00a0 b".encode()
-    assert joined([b"a", b"\tb"], False) == b"a\tb"
-    assert joined([], True) == ""
-    assert joined([], False) == b""
+@pytest.mark.parametrize(("text", "cut", "left"), [
+    ("a cut b", 1, "a b"), ("a,cut. b", 1, "a, . b"), ("a\tcut\nb", 1, "a\tb"), ("a cut", 1, "a "), ("cut b", 0, "b"),
+    ("中文字", 1, "中 字"), ("a\u00a0cut\u00a0b", 1, "a\u00a0 \u00a0b"), ("cut", 0, ""), ("cut \n", 0, ""),
+    (" cut\v.", 0, " ."),
+])
+def test_pieces_are_joined_by_a_blank(text, cut, left):
+    for given_text, expected in ((text, left), (text.encode(), left.encode())):
+        assert clean_text(given_text, WORDS, np.array([cut]), np.array([cut + 1])) == expected
+
+
+def test_texts_of_both_types_are_cleaned_together():
+    texts = ["a b c", b"x \xff b y \xff\xa0", "", "\ud800 é b ü", b"b"]
+    bounds, at = np.array([0, 1, 2, 2, 3, 4]), np.array([1, 1, 1, 0])
+    assert clean_texts(texts, WORDS, bounds, at, at + 1) == ["a c", b"x \xff y \xff\xa0", "", "\ud800 é ü", b""]
+    none = np.empty(0, np.int64)
+    assert clean_texts(texts, WORDS, np.zeros(6, np.int64), none, none) == texts
+    assert clean_texts([], WORDS, np.zeros(1, np.int64), none, none) == []
 
 
 def test_blanks_of_bytes_are_those_of_str():
@@ -79,9 +101,10 @@ def test_blanks_of_bytes_are_those_of_str():
         text = f"a{chr(code)}b {chr(code)}"
         whole, data = (cut_text(each, WORDS, np.array([0]), np.array([1])) for each in (text, text.encode()))
         assert [piece.encode() for piece in whole] == data, hex(code)
-        for pieces in (["x" + chr(code), "y"], ["x", chr(code) + "y"]):
-            assert joined(pieces, True).encode() == joined([piece.encode() for piece in pieces], False), hex(code)
-    assert joined([b"x \xff", b"y", b"\xff\xa0 z"], False) == b"x \xff y \xff\xa0 z"
+        text = f"x{chr(code)}中{chr(code)}y"
+        at = np.array([next(i for i, token in enumerate(WORDS.tokens(text)) if "中" in token)])
+        whole, data = (clean_text(each, WORDS, at, at + 1) for each in (text, text.encode()))
+        assert whole.encode() == data == joined(cut_text(text.encode(), WORDS, at, at + 1)), hex(code)
 
 
 def left_out(text: str, spans: list[tuple[int, int]]) -> str:
@@ -125,10 +148,11 @@ def test_cuts_keep_characters_that_other_tokens_share(text, data, unit):
     kept = [c for c, char in enumerate(text) if any(a <= c < b for i, (a, b) in enumerate(places) if i not in wanted)]
     assert left_out(text, spans) == "".join(text[c] for c in kept)
     begins, ends = merge_ranges(firsts, lasts)
+    assert "".join(cut_text(text, shingling, begins, ends)) == left_out(text, spans)
     for given_text in (text, text.encode()):
-        pieces = cut_text(given_text, shingling, begins, ends, True)
-        left = "".join(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
-        assert left == left_out(text, spans)
+        left = clean_text(given_text, shingling, begins, ends, True)
+        expected = joined([piece.encode() for piece in cut_text(text, shingling, begins, ends)])
+        assert (left.encode() if isinstance(left, str) else left) == expected
     if unit[0] == "byte":
         exact = b"".join(cut_text(text.encode(), shingling, begins, ends))
         assert exact == bytes(byte for i, byte in enumerate(text.encode()) if i not in wanted)
@@ -159,7 +183,7 @@ class Unskippable:
 def test_only_documents_with_ranges_are_cut(kind, threads):
     texts = ["a b c", "x", b"a \xc3\xa9 b", "", "d"] * 300
     ranges = (np.arange(0, 1500, 5) + 2, np.ones(300, np.int64), np.full(300, 2))
-    assert list(cut_some(kind(texts), 1500, WORDS, ranges, threads)) == [(False, [b"a ", b"b"])] * 300
+    assert list(clean_some(kind(texts), 1500, WORDS, ranges, threads)) == [b"a b"] * 300
     found = [np.concatenate(column).tolist() for column in zip(*find_corpus_spans(kind(texts), 1500, WORDS, ranges, threads),
                                                                strict=True)]
     assert found == [[2] * 300, [4] * 300]
@@ -168,9 +192,9 @@ def test_only_documents_with_ranges_are_cut(kind, threads):
 def test_a_document_that_has_changed_is_named():
     ranges = (np.array([0, 2]), np.array([0, 1]), np.array([1, 3]))
     with pytest.raises(ValueError, match="the corpus has no document 2, and 3 were looked through"):
-        list(cut_some(as_corpus(["a b", "c"]), 3, WORDS, ranges, 1))
+        list(clean_some(as_corpus(["a b", "c"]), 3, WORDS, ranges, 1))
     for shingling in (WORDS, nd.Shingling(normalize="NFKC"), nd.Shingling("byte")):
-        for cut in (cut_some, cut_corpus, find_corpus_spans):
+        for cut in (clean_some, clean_corpus, cut_corpus, find_corpus_spans):
             with pytest.raises(ValueError, match="document 2 has no token 2, which is to be cut: its text is not the one"):
                 list(cut(as_corpus(["a b", "", "cd" if shingling.unit == "byte" else "c d"]), 3, shingling, ranges, 1))
 
@@ -180,8 +204,9 @@ def test_documents_of_a_corpus_are_cut_in_order(threads):
     texts = ["a b c", b"a b", "", "d"] * 500
     documents = np.repeat(np.arange(0, 2000, 4), 2)
     firsts, lasts = np.tile([0, 2], 500), np.tile([1, 3], 500)
-    found = list(cut_corpus(as_corpus(texts), 2000, WORDS, (documents, firsts, lasts), threads))
-    assert found == [(True, ["b "]), (False, [b"a b"]), (True, []), (True, ["d"])] * 500
+    given_ranges = (as_corpus(texts), 2000, WORDS, (documents, firsts, lasts), threads)
+    assert list(cut_corpus(*given_ranges)) == [["b "], [b"a b"], [], ["d"]] * 500
+    assert list(clean_corpus(*given_ranges)) == ["b ", b"a b", "", "d"] * 500
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -33,6 +33,18 @@ def test_equal_tokens_have_equal_values_in_all_collections():
     assert [part.tolist() for part in source.numbers(cover, 3, 1)] == [[0], [0]]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_texts_have_the_numbers_of_short_ones(monkeypatch, threads):
+    long = "x y z " * 600_000  # a piece of its own
+    source = reading.TextReading([as_corpus(["z w", long, "x"])], nd.Shingling())
+    list(source.pieces(None))
+    cover = np.array([0, 1, 1, 2]), np.array([0, 0, 1_799_999, 0]), np.array([2, 4, 1_800_000, 1])
+    for least in (reading.LONG, 1 << 20):
+        monkeypatch.setattr(reading, "LONG", least)
+        numbers = np.concatenate(list(source.numbers(cover, 3, threads)))
+        assert numbers.tolist() == [0, 1, 2, 3, 0, 2, 0, 2]
+
+
 @pytest.mark.parametrize("size", [1, 2, 100])
 def test_token_ids_are_read_in_pieces(monkeypatch, size):
     monkeypatch.setattr(reading, "PIECE_TOKENS", size)

@@ -105,7 +105,7 @@ class NamedDocuments:
         return all(each.ids.are_numbers() for each in self._collections)
 
 
-def write_table(output: OutputDirectory, name: str, table: Table) -> None:
+def write_table(output: OutputDirectory, name: str, table: Table, threads: int | None = 1) -> None:
     """Write a table as JSON lines below the output."""
     with output.below(name).open("xb", buffering=1 << 20) as file:
-        write_json_lines(file, table)
+        write_json_lines(file, table, threads)

@@ -21,7 +21,7 @@ from ndcore.files.table_files import BATCH as ROWS
 from ndcore.files.table_files import Blocks, Column, Table
 from ndcore.progress import Progress
 from ndcore.report.marked_passages import DocumentWithPassage, excerpt_all
-from ndcore.spans.cuts import cut_some, joined
+from ndcore.spans.cuts import clean_some
 from ndcore.spans.token_places import Ranges, TokenPlaces
 from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
@@ -51,8 +51,8 @@ def cut_documents(
 
     empty: documents of which nothing is left. folding: the tokens are of the folded text.
     """
-    left = cut_some(documents, len(documents.ids), shingling, ranges, threads, folding)
-    return Cleaned(np.unique(ranges[0]), (joined(pieces, of_str) for of_str, pieces in left), empty)
+    left = clean_some(documents, len(documents.ids), shingling, ranges, threads, folding)
+    return Cleaned(np.unique(ranges[0]), left, empty)
 
 
 def write_cleaned(

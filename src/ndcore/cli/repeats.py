@@ -39,7 +39,7 @@ from ndcore.files.outputs import STDOUT, OutputDirectory, write_summary
 from ndcore.files.rewritten_inputs import SavedRecords, write_rejected
 from ndcore.files.sources import Inputs
 from ndcore.files.table_files import BATCH as ROWS
-from ndcore.files.table_files import Blocks, Column, Table, TableFile
+from ndcore.files.table_files import Blocks, Column, Table, TableFile, Values
 from ndcore.human import counted, printable
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.mod import ModSketcher
@@ -141,11 +141,11 @@ def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
     columns = [*named.columns(), *(Column(name, "integer") for name in here), *named.columns("source"),
                *(Column(name, "integer") for name in (*there, "copies"))]
 
-    def blocks() -> Iterator[list[list[Any]]]:
+    def blocks() -> Iterator[list[Values]]:
         for start in range(0, len(result), ROWS):
             some = {name: column[start : start + ROWS] for name, column in result.columns.items()}
-            yield [*named.values(some["document"]), *(some[name].tolist() for name in here),
-                   *named.values(some["source"]), *(some[name].tolist() for name in (*there, "copies"))]
+            yield [*named.values(some["document"]), *(some[name] for name in here),
+                   *named.values(some["source"]), *(some[name] for name in (*there, "copies"))]
 
     return Table(columns, Blocks(blocks()), named.are_numbers())
 
@@ -226,7 +226,7 @@ def run_repeats(options: RepeatsOptions) -> int:
             cut = partial(cut_documents, shingling, options.threads)
             written = write_result(options.write, options.copies, field, result, sides[0], cut, target, report)
             if output is not None:
-                write_table(output, "rows.jsonl", row_table(result, sides))
+                write_table(output, "rows.jsonl", row_table(result, sides), options.threads)
         if table is not None:
             table.write(row_table(result, sides))
         saved = None if output is None else write_rejected(output, sides[0])

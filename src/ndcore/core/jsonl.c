@@ -394,6 +394,8 @@ static const uint8_t *read_member(const uint8_t *p, const uint8_t *end, const st
         if (*p != '"')
             return NULL;
         text = read_string(p + 1, end, *strings);
+        found->value = p;
+        found->value_end = text.end;
         found->text = *strings;
         found->text_size = (size_t)(text.out - *strings);
         *strings = text.out;
@@ -406,7 +408,7 @@ int nd_jsonl_line(const uint8_t *line, const uint8_t *end, const struct nd_jsonl
                   struct nd_jsonl_record *found)
 {
     const uint8_t *p = skip_blanks(line, end);
-    *found = (struct nd_jsonl_record){NULL, NULL, 0, 0, 0};
+    *found = (struct nd_jsonl_record){NULL, NULL, NULL, NULL, 0, 0, 0};
     if (p == end)
         return ND_JSONL_BLANK;
     if (*p != '{')

@@ -21,10 +21,10 @@ struct nd_jsonl_fields {
     size_t text_size, id_size, refused_size;
 };
 
-/* The fields of a line, as UTF-8 where the strings were written. id_kind: 0 no id, 's' a string, 'i' the digits of an
- * integer of at most 18 digits. */
+/* The fields of a line, as UTF-8 where the strings were written. value to value_end: the text in the line, with its quotes.
+ * id_kind: 0 no id, 's' a string, 'i' the digits of an integer of at most 18 digits. */
 struct nd_jsonl_record {
-    const uint8_t *text, *id;
+    const uint8_t *text, *id, *value, *value_end;
     size_t text_size, id_size;
     int id_kind;
 };

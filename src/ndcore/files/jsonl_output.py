@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import decimal
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from ndcore._jsonl import LineReader
 from ndcore._types import Bools, Text
 from ndcore.files import columnar
 from ndcore.files.csv_tsv import read_header, split_row
@@ -57,13 +59,29 @@ def with_text(record: bytes, field: str, text: str) -> bytes:
     >>> with_text(b'{"n": -0, "text": "a b" , "n": 1.50}\\n', "text", "b")
     b'{"n": -0, "text": "b" , "n": 1.50}\\n'
     """
+    value, reader = to_json(text), _make_reader(field)
+    replaced = None if reader is None else reader.replace(record, value)
+    return _replace_anywhere(record, field, value) if replaced is None else replaced
+
+
+@functools.lru_cache(1)
+def _make_reader(field: str) -> LineReader | None:
+    """Make a reader for one text field, which has no use for an id; None for a name that UTF-8 lacks."""
+    try:
+        return LineReader(field, field + ".")
+    except UnicodeEncodeError:
+        return None
+
+
+def _replace_anywhere(record: bytes, field: str, value: bytes) -> bytes:
+    """Replace the value of a field in any record, also below another field; see `with_text`."""
     whole = record.decode("utf-8", "surrogatepass")
     place = _find_value(whole, int(whole.startswith(_MARK)), field)
     if place is None:
         raise ValueError(f"the record has no field {field!r}")
     start, end = place
     before, behind = (part.encode("utf-8", "surrogatepass") for part in (whole[:start], whole[end:]))
-    return before + to_json(text) + behind
+    return before + value + behind
 
 
 def _find_value(whole: str, at: int, field: str) -> tuple[int, int] | None:

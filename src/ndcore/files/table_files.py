@@ -5,19 +5,26 @@ Formats: Parquet (https://parquet.apache.org), CSV (RFC 4180), JSON Lines (https
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import importlib.util
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeAlias
 
+import numpy as np
+
+from ndcore._jsonl import encode_rows
+from ndcore._types import Ints
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
 from ndcore.files.json_values import to_json, to_json_each, to_string, write_time
 from ndcore.files.outputs import OutputFile
+from ndcore.parallel import map_pieces
 
 BATCH = 1 << 15  # rows
 Kind = Literal["id", "string", "integer", "number", "truth", "time"]
@@ -31,15 +38,20 @@ class Column:
     kind: Kind
 
 
-class Blocks:
-    """Rows in blocks: for each block a list of values for each column. They can be iterated once, also as rows."""
+Values: TypeAlias = Sequence[Any] | Ints
 
-    def __init__(self, blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
+
+class Blocks:
+    """Rows in blocks: for each block the values of each column, a list or an array of int64. They can be iterated once, also
+    as rows.
+    """
+
+    def __init__(self, blocks: Iterable[Sequence[Values]]) -> None:
         self.blocks = blocks
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for block in self.blocks:
-            yield from zip(*block, strict=True)
+            yield from zip(*map(_as_list, block), strict=True)
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,7 @@ class Table:
     rows: Iterable[tuple[Any, ...]]
     ids_are_numbers: bool = False
 
-    def blocks(self) -> Iterable[Sequence[Sequence[Any]]]:
+    def blocks(self) -> Iterable[Sequence[Values]]:
         """Return the rows in blocks, as `Blocks` has them."""
         if isinstance(self.rows, Blocks):
             return self.rows.blocks
@@ -89,14 +101,15 @@ class TableFile(OutputFile):
             return WRITERS[self._format](new, table)
 
 
-def write_json_lines(file: IO[bytes], table: Table) -> int:
+def write_json_lines(file: IO[bytes], table: Table, threads: int | None = 1) -> int:
     """Write each row as an object on a line, and return the number of rows. Rows that are not in blocks are written one
     by one, as they are made.
     """
     count = 0
-    for block in table.rows.blocks if isinstance(table.rows, Blocks) else ():
-        file.write(_encode_block(table.columns, block))
-        count += len(block[0])
+    blocks = table.rows.blocks if isinstance(table.rows, Blocks) else ()
+    for rows, data in map_pieces(partial(_encode_block, table.columns), blocks, threads):
+        file.write(data)
+        count += rows
     for row in () if isinstance(table.rows, Blocks) else table.rows:
         file.write(_encode_row(table.columns, row))
         count += 1
@@ -109,15 +122,38 @@ def _encode_row(columns: list[Column], row: Sequence[Any]) -> bytes:
                     for column, value in zip(columns, row, strict=True)}) + b"\n"
 
 
-def _encode_block(columns: list[Column], block: Sequence[Sequence[Any]]) -> bytes:
-    """Encode a block of rows column by column, with the same result as `_encode_row`."""
-    line = "{" + ", ".join(f"{to_json(column.name).decode()}: ".replace("%", "%%") + "%s" for column in columns) + "}\n"
-    cells = [to_json_each(map(_convert_time, values) if column.kind == "time" else values)
-             for column, values in zip(columns, block, strict=True)]
+def _encode_block(columns: list[Column], block: Sequence[Values]) -> tuple[int, bytes]:
+    """Encode a block of rows column by column, with the same result as `_encode_row`; return the number of rows, too."""
+    heads = [(", " if i else "{").encode() + to_json(column.name) + b": " for i, column in enumerate(columns)]
     try:
-        return "".join(map(line.__mod__, zip(*cells, strict=True))).encode()
+        cells = [_encode_cells(map(_convert_time, _as_list(values)) if column.kind == "time" else values)
+                 for column, values in zip(columns, block, strict=True)]
     except UnicodeEncodeError:  # only rows with a lone surrogate are ASCII
-        return b"".join(_encode_row(columns, row) for row in zip(*block, strict=True))
+        return len(block[0]), b"".join(_encode_row(columns, row) for row in Blocks([block]))
+    return len(block[0]), encode_rows([*heads, b"}\n"], cells, len(block[0]))
+
+
+def _encode_cells(values: Iterable[Any] | Ints) -> Ints | tuple[bytes, Ints, Ints]:
+    """Convert values to cells of `encode_rows`: equal strings become one."""
+    if isinstance(values, np.ndarray):
+        return np.ascontiguousarray(values, np.int64)
+    cells = list(values)
+    types = {*map(type, cells)}
+    if types == {int}:
+        with contextlib.suppress(OverflowError):
+            return np.fromiter(cells, np.int64, len(cells))
+    which = np.arange(len(cells))
+    if types == {str}:
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(cells))}
+        which, cells = np.fromiter(map(numbers.__getitem__, cells), np.int64, len(cells)), list(numbers)
+    encoded = [cell.encode() for cell in to_json_each(cells)]
+    return b"".join(encoded), np.cumsum([0, *map(len, encoded)]), which
+
+
+def _as_list(values: Values) -> Sequence[Any]:
+    """Convert the values of a column to objects of Python."""
+    listed: Sequence[Any] = values.tolist() if isinstance(values, np.ndarray) else values
+    return listed
 
 
 def _write_jsonl(path: Path, table: Table) -> int:
@@ -135,7 +171,7 @@ def _write_csv(path: Path, table: Table) -> int:
         cells = {"truth": _write_truth, "time": _convert_time}
         for block in table.blocks():
             changes = [cells.get(column.kind) for column in table.columns]
-            values = [column if change is None else list(map(change, column))
+            values = [_as_list(column) if change is None else list(map(change, column))
                       for column, change in zip(block, changes, strict=True)]
             writer.writerows(zip(*values, strict=True))  # None is an empty cell
             count += len(block[0])

@@ -15,7 +15,7 @@ from ndcore.human import counted
 from ndcore.notebook import ROWS, NotebookTable, show_result
 from ndcore.readonly import Frozen, NamedColumns
 from ndcore.spans.contamination_reading import Hits, ItemSearch, find_items, unite_ranges
-from ndcore.spans.cuts import cut_corpus, joined
+from ndcore.spans.cuts import clean_corpus
 from ndcore.spans.gapped_runs import GappedPlaces, GappedRanges, GappedRuns
 from ndcore.spans.word_rarity import WordRarity
 from ndcore.text.corpus import Corpus, as_corpus
@@ -284,9 +284,7 @@ class Contamination(Frozen):
         if self.shingling is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: spans has the tokens")
         ranges = (self.spans.document, self.spans.start, self.spans.end)
-        left = cut_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads,
-                          folding=self.folding)
-        return (joined(pieces, of_str) for of_str, pieces in left)
+        return clean_corpus(as_corpus(corpus), self.corpus_documents, self.shingling, ranges, threads, self.folding)
 
 
 def say_share(covered: int, tokens: int, matched: bool) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from ndcore._batch import Batch
+from ndcore._text import clean
 from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
 from ndcore.spans.token_places import MissingToken, Ranges, TokenPlaces, are_str, find_own_ranges, place_texts
@@ -25,21 +27,19 @@ Work: TypeAlias = Callable[[Sequence[Text], Shingling, Ints, Ints, Ints], Kind] 
 
 
 def cut_texts(
-    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, whole: bool = False,
-    folding: Folding | None = None,
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints
 ) -> list[list[Text]]:
     """Cut ranges of tokens out of texts, with the blanks that follow each range; return the pieces left of each text.
 
     Text k has the ranges bounds[k] to bounds[k + 1] − 1, which ascend and do not overlap. The pieces are in order, and none
     is empty. Blanks are ASCII white space, in str and in bytes. Blanks that are tokens stay, and so does a character that
-    another token shares (see `place_texts`). whole: cut bytes between characters, as a str; otherwise tokens of unit byte
-    are cut at any byte. folding: the tokens are of the folded texts.
+    another token shares (see `place_texts`). Tokens of unit byte are cut at any byte of bytes.
     """
     left: list[list[Text]] = [[text] if text else [] for text in texts]
     some = np.flatnonzero(np.diff(bounds))
     if not len(some):
         return left
-    starts, ends = _in_own_units(texts, bounds, place_texts(texts, shingling, bounds, firsts, lasts, folding, whole=whole))
+    starts, ends = _in_own_units(texts, bounds, place_texts(texts, shingling, bounds, firsts, lasts))
     blank_tokens = _has_blank_tokens(shingling)
     cuts = list(zip(starts.tolist(), ends.tolist(), strict=True))
     for row, begin, behind in zip(some.tolist(), bounds[some].tolist(), bounds[some + 1].tolist(), strict=True):
@@ -53,6 +53,21 @@ def cut_texts(
         pieces.append(text[at:])
         left[row] = [piece for piece in pieces if piece]
     return left
+
+
+def clean_texts(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, whole: bool = False,
+    folding: Folding | None = None,
+) -> list[Text]:
+    """Join the pieces that `cut_texts` leaves of each text, with a space between two that have no blank between them.
+
+    whole: cut bytes between characters, as a str. folding: the tokens are of the folded texts.
+    """
+    placed = place_texts(texts, shingling, bounds, firsts, lasts, folding, whole=whole)
+    data, offsets = clean(Batch(texts), bounds, placed.start_byte, placed.end_byte, not _has_blank_tokens(shingling))
+    left = (data[begin:end] for begin, end in pairwise(offsets.tolist()))
+    return [part.decode("utf-8", "surrogatepass") if of_str else part
+            for of_str, part in zip(are_str(texts).tolist(), left, strict=True)]
 
 
 def _in_own_units(texts: Sequence[Text], bounds: Ints, placed: TokenPlaces) -> tuple[Ints, Ints]:
@@ -100,22 +115,10 @@ def _skip_blanks(text: Any, at: int) -> int:
     return at if blanks is None else int(blanks.end())
 
 
-def joined(pieces: list[Text], of_str: bool) -> Text:
-    """Join the pieces of a text, with a space between two that have no blank between them."""
-    blank: Any = " " if of_str else b" "
-    parts: list[Any] = []
-    for piece in pieces:
-        if parts and not _skip_blanks(parts[-1][-1:], 0) and not _skip_blanks(piece[:1], 0):
-            parts.append(blank)
-        parts.append(piece)
-    whole: Text = blank[:0].join(parts)
-    return whole
-
-
 def cut_corpus(
-    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
-) -> Iterator[tuple[bool, list[Text]]]:
-    """Yield for each of the n documents of a corpus, in order, whether it is a str, and the pieces that `cut_texts` leaves.
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
+) -> Iterator[list[Text]]:
+    """Yield for each of the n documents of a corpus, in order, the pieces that `cut_texts` leaves.
 
     Raises
     ------
@@ -123,19 +126,24 @@ def cut_corpus(
         The unit is a callable, whose tokens have no known places; or the corpus is not the one that was searched: it has
         more or fewer documents, or one without a token to be cut.
     """
-    numbered = ((np.arange(first, first + len(texts)), texts) for first, texts in corpus_pieces(corpus))
-    work = partial(_cut_piece, False, folding)
-    return _yield_all(_map_pieces(work, numbered, shingling, ranges, threads), n)
+    return _map_all(cut_texts, corpus, n, shingling, ranges, threads)
 
 
-def cut_some(
+def clean_corpus(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
-) -> Iterator[tuple[bool, list[Text]]]:
-    """Yield the same as `cut_corpus`, but read only the documents that have ranges. Bytes are cut between characters.
+) -> Iterator[Text]:
+    """Yield each of the n documents of a corpus, in order, as `clean_texts` leaves it. Raises as `cut_corpus` does."""
+    return _map_all(partial(clean_texts, folding=folding), corpus, n, shingling, ranges, threads)
 
-    Raises as `cut_corpus` does.
+
+def clean_some(
+    corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None, folding: Folding | None = None
+) -> Iterator[Text]:
+    """Yield the documents that have ranges, in order, as `clean_texts` leaves them; bytes are cut between characters.
+
+    The others are not read. Raises as `cut_corpus` does.
     """
-    work = partial(_cut_piece, True, folding)
+    work = partial(clean_texts, whole=True, folding=folding)
     return chain.from_iterable(_map_some(work, corpus, n, shingling, ranges, threads))
 
 
@@ -149,13 +157,12 @@ def find_corpus_spans(
     return _map_some(find_cut_spans, corpus, n, shingling, ranges, threads)
 
 
-def _cut_piece(
-    whole: bool, folding: Folding | None, texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints,
-    lasts: Ints,
-) -> list[tuple[bool, list[Text]]]:
-    """Return for each text whether it is a str, and the pieces that `cut_texts` leaves."""
-    pieces = cut_texts(texts, shingling, bounds, firsts, lasts, whole, folding)
-    return list(zip(are_str(texts).tolist(), pieces, strict=True))
+def _map_all(
+    work: Work[list[Kind]], corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
+) -> Iterator[Kind]:
+    """Apply `work` to all documents; yield the results of each. Raises ValueError at the end unless there were n."""
+    numbered = ((np.arange(first, first + len(texts)), texts) for first, texts in corpus_pieces(corpus))
+    return _yield_all(_map_pieces(work, numbered, shingling, ranges, threads), n)
 
 
 def _yield_all(made: Iterator[list[Kind]], n: int) -> Iterator[Kind]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 from zlib import crc32
 
@@ -24,6 +25,7 @@ Cover: TypeAlias = tuple[Ints, Ints, Ints]  # ranges: documents, ascending, firs
 UInt32s: TypeAlias = NDArray[np.uint32]
 
 PIECE_TOKENS = 1 << 18  # token ids that are read at a time
+LONG = 1 << 24  # a text of this length or more is numbered where it is read; its tape is several times as long
 
 
 class TokenReading(Protocol):
@@ -129,13 +131,25 @@ class TextReading:
         wanted[documents] = True
         vocabulary, shingling = Vocabulary(), self._reader(0)
 
-        def work(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, list[bytes]]:
-            positions, texts = piece
-            return positions, shingling.shingler.canonical(shingling.batch(texts), bytes)
+        def read(texts: Sequence[Text], hashing: Callable[[Any], Any]) -> list[Any]:
+            return shingling.shingler.canonical(shingling.batch(texts), hashing)
 
-        for positions, tapes in map_pieces(work, self._select(wanted), threads):
+        def work(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, Sequence[Text], list[bytes] | None]:
+            positions, texts = piece
+            return positions, texts, read(texts, bytes) if len(texts) > 1 or len(texts[0]) < LONG else None
+
+        for positions, texts, tapes in map_pieces(work, self._select(wanted), threads):
             own, bounds = find_own_ranges(documents, positions)
-            yield vocabulary.number(*join_tapes(tapes), bounds, firsts[own], lasts[own])
+            ranges = bounds, firsts[own], lasts[own]
+            if tapes is None:  # the tape of a long text is not copied
+                yield from read(texts, partial(_number_tokens, vocabulary, ranges))
+            else:
+                yield vocabulary.number(*join_tapes(tapes), *ranges)
+
+
+def _number_tokens(vocabulary: Vocabulary, ranges: tuple[Ints, Ints, Ints], tape: Any) -> AnyArray:
+    """Number the tokens of one tape in ranges; see `Vocabulary.number`."""
+    return vocabulary.number(tape, np.array([0, len(tape)]), *ranges)
 
 
 def join_tapes(tapes: list[bytes]) -> tuple[bytes, Ints]:

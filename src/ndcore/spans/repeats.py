@@ -112,7 +112,7 @@ def repeats(
     log n) for n units, which are runs of windows that occur together at all of their places. Memory: 1.2 bytes a token at L
     = 50 to choose windows, 32 bytes a window that may be repeated, 4 bytes a repeated token, and 48 bytes a unit; beyond
     `memory_limit` in temporary files. Those of units are mapped, so that the system writes them out where memory is short.
-    Always in memory are 24 bytes a token of the documents that are being read.
+    Always in memory are the tokens of the documents that are being read, with 12 bytes more for each.
 
     References
     ----------

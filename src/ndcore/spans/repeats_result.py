@@ -12,7 +12,7 @@ import numpy as np
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
 from ndcore.notebook import ROWS, NotebookTable, show_result
-from ndcore.spans.cuts import cut_corpus, find_corpus_spans, joined
+from ndcore.spans.cuts import clean_corpus, cut_corpus, find_corpus_spans
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout, RepeatedRanges, merge_ranges
 from ndcore.spans.token_places import Ranges, place_all
@@ -187,14 +187,14 @@ class Repeats:
         ValueError
             The result is of token ids (use `kept`), or the unit is a callable, whose tokens have no known places.
         """
-        return (pieces for _, pieces in self._left(copies))
+        return cut_corpus(*self._texts(), self.cuts(copies), self._threads)
 
     def cleaned(self, copies: Copies = "one") -> Iterator[Text]:
         """Yield each text without its repeated passages, in order; "" or b"" where nothing is left.
 
         A cut never joins words: a space is inserted if no blank is left between two pieces. See `cuts` and `pieces`.
         """
-        return (joined(pieces, of_str) for of_str, pieces in self._left(copies))
+        return clean_corpus(*self._texts(), self.cuts(copies), self._threads)
 
     def spans(self, copies: Copies = "one") -> Iterator[list[tuple[int, int, int]]]:
         """Yield the spans that cutting removes from each text, in order: (first character, last character + 1, score).
@@ -211,10 +211,6 @@ class Repeats:
         bounds = np.searchsorted(ranges[0], np.arange(len(self.sizes) + 1))
         spans = find_corpus_spans(*self._texts(), ranges, self._threads)
         return _list_spans(spans, np.diff(bounds).tolist(), iter(scores.tolist()))
-
-    def _left(self, copies: Copies) -> Iterator[tuple[bool, list[Text]]]:
-        """Yield for each text whether it is a str, and its pieces."""
-        return cut_corpus(*self._texts(), self.cuts(copies), self._threads)
 
     def _texts(self) -> tuple[Corpus, int, Shingling]:
         """Return the texts, their number, and what a token is. Raises ValueError for a result of token ids."""

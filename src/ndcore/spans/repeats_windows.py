@@ -257,7 +257,7 @@ def _join_short(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:
         some.append(array)
         nbytes += array.nbytes
         if nbytes >= JOINED:
-            yield np.concatenate(some)
+            yield np.concatenate(some) if len(some) > 1 else array
             some, nbytes = [], 0
     if some:
         yield np.concatenate(some)
