@@ -190,6 +190,7 @@ def test_both_vocabularies():
         FilterDesign.of(20, 4, threshold=0.8))  # elsewhere one shared band is always enough
     assert design.pass_probability(0.8) == pass_probability(0.8, 19, 4, 2)
     assert design.candidates_per_document == design.candidates * 999_999
+    assert design.collisions_per_document == design.collisions * 999_999
     assert pickle.loads(pickle.dumps(design)) == design
     with pytest.raises(dataclasses.FrozenInstanceError):
         design.groups = 3
