@@ -122,7 +122,8 @@ def test_order_and_repeats_change_nothing(variant, fs, rng):
 def test_the_size_by_a_single_minimum(bits):
     """A minimum u of n uniform numbers makes n = 1 / -log(1 - u) most likely."""
     sketches = sketched(nd.MinHasher(1, bits), [range(100), range(100, 300)])
-    assert sketches.sizes.tolist() == pytest.approx([-1 / math.log1p(-(int(u) + 0.5) / 2**bits) for u in sketches.values[:, 0]])
+    minima = [(int(value) + 0.5) / 2**bits for value in sketches.values[:, 0]]
+    assert sketches.sizes.tolist() == pytest.approx([-1 / math.log1p(-u) for u in minima])
 
 
 @pytest.mark.parametrize("num_perm", [1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 84, 127, 128, 129, 256])
