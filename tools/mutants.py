@@ -59,7 +59,8 @@ CHANGED = {
     "True": "False", "False": "True", "min": "max", "max": "min", "is not": "is", "is": "is not", "not in": "in",
     "break": "continue",
 }  # fmt: skip
-_PYTHON = r'(?P<skipped>"""(?s:.*?)"""|[rbf]{0,2}"(?:\\.|[^"\\\n])*"|[rbf]{0,2}\'(?:\\.|[^\'\\\n])*\'|\#[^\n]*)'
+_PYTHON = (r'(?P<skipped>[rbf]{0,2}(?P<quotes>"""|\'\'\')(?s:.*?)(?P=quotes)|'
+           r'[rbf]{0,2}"(?:\\.|[^"\\\n])*"|[rbf]{0,2}\'(?:\\.|[^\'\\\n])*\'|\#[^\n]*)')
 _C = r'(?P<skipped>/\*(?s:.*?)\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*\#(?:\\\n|[^\n])*)'
 _SPACED = "|".join(re.escape(token) for token in sorted(CHANGED, key=len, reverse=True) if not token[0].isalpha())
 _NAMES = "|".join(token for token in sorted(CHANGED, key=len, reverse=True) if token[0].isalpha())

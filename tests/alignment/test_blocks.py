@@ -61,6 +61,12 @@ def test_a_token_between_ends_a_block():
     assert [(block.first, block.last) for block in blocks.a] == [(0, 6), (6, 12)]
 
 
+def test_fingerprints_whose_tokens_touch_are_one_block():
+    values = np.array([7, 8], np.uint64)
+    blocks = find_blocks(PlacedValues(values, np.array([0, WIDTH])), PlacedValues(values, np.array([3, 3 + WIDTH])), WIDTH)
+    assert blocks == ([TokenBlock(0, 2 * WIDTH, 1, False)], [TokenBlock(3, 3 + 2 * WIDTH, 1, False)])
+
+
 def test_nothing_in_common():
     none = PlacedValues(np.empty(0, np.uint64), np.empty(0, np.int64))
     assert find_blocks(none, placed(["a"] * 9, 2), WIDTH) == ([], [])

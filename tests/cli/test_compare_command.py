@@ -260,6 +260,8 @@ def test_records(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     message = refused(capsys, 1, "compare", f"{corpus}#a", f"{corpus}#z")
     assert "no record has the id 'z'; ids are like a, 4, c" in message
     assert "holds many documents" in refused(capsys, 2, "compare", corpus, corpus)
+    corpus.write_bytes(jsonl([*ROWS, {"text": text(1)}]))
+    assert run("compare", f"{corpus}:1", f"{corpus}:4", "--id-field", "id") == 0  # a line needs no id
 
 
 def test_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

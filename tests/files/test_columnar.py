@@ -196,6 +196,14 @@ def test_rows_before_damage_are_kept(tmp_path: Path, capfdbinary: pytest.Capture
 STRINGS = [f"d{i}é" if i % 7 else "" for i in range(40)]
 
 
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_ids_of_a_part_of_a_batch(kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    part = pa.record_batch({"id": pa.array(STRINGS, getattr(pa, kind)())}).slice(2, 30)
+    packed = columnar._get_ids(part, "id")
+    assert isinstance(packed, PackedIds) and packed.tolist() == STRINGS[2:32]
+
+
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "int8", "uint64"])
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_ids_lie_in_their_column(tmp_path: Path, form: str, kind: str) -> None:

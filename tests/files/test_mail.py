@@ -112,6 +112,16 @@ def test_damaged_messages_are_rejected(tmp_path: Path, data: bytes, reason: str)
     assert reason in refusal(write(tmp_path / "a.eml", data)).reason
 
 
+@pytest.mark.parametrize("levels", [50, 51])
+def test_parts_may_be_nested_fifty_deep(tmp_path: Path, levels: int) -> None:
+    parts = [b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(levels)]
+    path = write(tmp_path / "a.eml", HEAD + b"".join(parts) + b"\nthe words\n")
+    if levels == 50:
+        assert read(path)[0] == ["the words\n"]
+    else:
+        assert "50 deep" in refusal(path).reason
+
+
 def test_a_damaged_message_of_an_mbox_is_left_out_alone(tmp_path: Path) -> None:
     good = separator(1) + LETTER + b"\n"
     path = write(tmp_path / "a.mbox", good + separator(2) + b"damaged\n\n" + separator(3) + HEAD + b"\nother words\n")

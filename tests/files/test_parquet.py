@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ndcore.files.arrow import refuse_bomb
 from ndcore.files.columnar import open_file
 from ndcore.files.discovery import find
 from ndcore.files.errors import DocumentError
@@ -141,3 +142,13 @@ def test_a_column_chunk_is_not_held_as_a_whole(tmp_path: Path) -> None:
     with open_file(find([str(tmp_path / "a.parquet")]).sources[0]) as file:
         _, batch = next(file.batches())
         assert batch.nbytes < 9 << 20 and pa.total_allocated_bytes() - before < 24 << 20
+
+
+def test_data_that_grow_to_the_longest_record_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").touch()
+    source = find([str(tmp_path / "a.parquet")]).sources[0]
+    source.longest = 1000
+    for stored, expanded in ((1, 1000), (11, 1001), (100, 10_000)):  # no longer than a record, or at most hundredfold
+        refuse_bomb(source, "it", stored, expanded)
+    with pytest.raises(DocumentError, match=r"it has 10 bytes and grows to 1,001"):
+        refuse_bomb(source, "it", 10, 1001)

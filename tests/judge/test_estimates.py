@@ -9,7 +9,7 @@ import pytest
 
 from ndcore.judge.curves import THRESHOLDS, MeasureFit
 from ndcore.judge.draws import STRATIFIED, Drawer
-from ndcore.judge.estimates import LEAST, Answers, Findings, evaluate, expected_f1, kappa, weighted_f1
+from ndcore.judge.estimates import ERRORS, LEAST, Answers, Findings, evaluate, expected_f1, kappa, weighted_f1
 from ndcore.judge.measures import Measure
 
 
@@ -97,6 +97,17 @@ def test_all_answers_give_the_truth():
     answers = judged(fit, same, 60, 0)
     [last] = [weighted_f1(fit, 30, np.ones(60), answers)]
     assert last.value == pytest.approx(f1_of(scores, same, 30), abs=0.06)
+
+
+def test_the_interval_is_as_wide_as_the_answers_differ():
+    """A curve that is sure of pairs of which every second one is different: one pair moves F1 by (2 - F1) / (P + S)."""
+    scores = np.array([0.22] * 40 + [0.97] * 60, np.float32)
+    fit, at = MeasureFit(scores, np.ones(100)), 30
+    fit.update(np.arange(100), np.array([0.0] * 40 + [1.0] * 60))
+    estimate = weighted_f1(fit, at, np.ones(100), Answers(np.arange(40, 60), np.arange(20) % 2.0, np.ones(20)))
+    both = 60 + float(fit.label_curve[fit.bins].sum())
+    spread = (2 - float(fit.f1[at])) / both * np.std(np.arange(20) % 2, ddof=1)
+    assert estimate.high - estimate.low == pytest.approx(2 * ERRORS * spread / math.sqrt(20))
 
 
 def findings(scores: list[np.ndarray], same: np.ndarray, number: int) -> Findings:

@@ -30,6 +30,12 @@ def test_a_session_goes_on_where_it_stopped(tmp_path: Path):
         assert memory.next() == shown
 
 
+def test_a_session_makes_its_folder_and_a_new_log_is_whole(tmp_path: Path):
+    with Session(TEXTS, directory=tmp_path / "of" / "mine", **SMALL) as session:
+        assert session.torn == 0 and (tmp_path / "of" / "mine").is_dir()
+    assert Session(TEXTS, **SMALL).torn == 0
+
+
 def test_a_killed_process_loses_no_answer(tmp_path: Path):
     program = ("import os, sys; sys.path.insert(0, sys.argv[2])\n"
                "from judgedpairs import *; from ndcore.judge import Measure\n"

@@ -18,6 +18,8 @@ import mutants  # noqa: E402
 sys.path.pop(0)
 
 PYTHON = '''"""A docstring: 1 < 2 and 3."""
+r"""Raw: "one" and 2."""
+\'\'\'With quotes: "one" and 2.\'\'\'
 import os1
 def most(a: int | None, b: int = 4) -> bool:
     raise ValueError(f"{a} < 5")
@@ -41,8 +43,8 @@ static int most(const char *s, int a) { return s->at == 'x' && a << 4 > 5; } // 
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), [
-    ("most.py", PYTHON, [(5, "<", "<="), (5, "and", "or"), (5, "is not", "is"), (6, "8", "9"), (6, "+", "-"),
-                         (10, "3", "4")]),
+    ("most.py", PYTHON, [(7, "<", "<="), (7, "and", "or"), (7, "is not", "is"), (8, "8", "9"), (8, "+", "-"),
+                         (12, "3", "4")]),
     ("most.c", C, [(3, "==", "!="), (3, "&&", "||"), (3, "<<", ">>"), (3, "4", "5"), (3, ">", ">="), (3, "5", "6")]),
 ])
 def test_operators_and_numbers_of_code_are_drawn(tmp_path, monkeypatch, name, source, expected):

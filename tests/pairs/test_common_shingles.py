@@ -41,6 +41,12 @@ def test_twenty_classes_are_needed(n, common):
     assert nd.near_duplicates(many, shingling=WORDS, threshold=0.3, drop_common=0.05).common_shingles == common
 
 
+def test_more_documents_have_a_shingle_than_a_counter_counts_to():
+    texts = pages(20)
+    many = texts + [texts[0]] * (1 << 17)  # copies count; counters have 16 bits
+    assert nd.near_duplicates(many, shingling=WORDS, threshold=0.3, drop_common=0.999).common_shingles == 5
+
+
 def test_the_share_is_of_documents_and_exceeded():
     # The menu is on 20 of 40 documents: not more than a half.
     texts = pages(20) + [f"other {i} v{i}" for i in range(20)]

@@ -109,6 +109,7 @@ def test_published_gf2_vectors():
         (lambda: rabin.powmod(2, -1, 7), "-1"),
         (lambda: rabin.splitmix64(2**64), "18446744073709551616"),
         (lambda: rabin.random_irreducible(0, 1), "degree is 0"),
+        (lambda: rabin.concat(1 << 8, 0, 1, 0x11B), r"fingerprint is 0x100; give one in \[0, 2\*\*8\)"),
     ],
 )
 def test_gf2_refusals(call, message):

@@ -181,6 +181,7 @@ def test_nothing_is_kept() -> None:
 def test_marked_differences(asked: Any) -> None:
     told = answered(asked.post("/api/peek", json={"text": text(1, 1), "differences": 1}))
     assert told["differences"]["resemblance"] == nd.resemblance(text(1, 1), text(1).upper(), SHINGLING)
+    assert answered(asked.post("/api/peek", json={"text": text(1, 1), "differences": 0}))["differences"] is None
     only = [p["text"] for p in told["differences"]["a"]["passages"] if p["number"] == 0]
     assert only and all("changed0" in each for each in only)
     page = asked.post("/peek", data={"text": text(1, 1), "differences": "1"})

@@ -230,6 +230,20 @@ def test_known_sizes_narrow_an_interval():
         assert widths["counted", "midp", quantity] < widths["counted", "exact", quantity]
 
 
+def test_containment_from_estimated_sizes():
+    """A fifth of 1,000 is in the other set of 1,000. Of 1,000 minima a ninth agree, with a standard error of 0.01.
+
+    The containment is 2r / (1 + r) for equal sizes, and their ratio has an error of at most 0.045.
+    """
+    ends = []
+    for seed in range(10):
+        hashes = np.random.default_rng(seed).integers(0, 2**64, 1800, np.uint64)
+        sketches = of_sets(nd.MinHasher(1000), hashes[:1000].tolist(), hashes[800:].tolist())
+        ends.append(sketches.interval(0, 1, quantity="containment"))
+    low, high = np.mean(ends, axis=0)
+    assert 0.15 < low < 0.19 and 0.21 < high < 0.25
+
+
 def test_containment_of_signatures_is_mapped():
     sketches = nd.MinHasher(64, exact_sizes=True).sketch_many([" ".join(map(str, range(n))) for n in (200, 300)])
     (low, high), (a, b) = sketches.interval(0, 1), sketches.sizes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 import tracemalloc
 
@@ -115,6 +116,14 @@ def test_order_and_repeats_change_nothing(variant, fs, rng):
 
 
 # ---------------------------------------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_the_size_by_a_single_minimum(bits):
+    """A minimum u of n uniform numbers makes n = 1 / -log(1 - u) most likely."""
+    sketches = sketched(nd.MinHasher(1, bits), [range(100), range(100, 300)])
+    minima = [(int(value) + 0.5) / 2**bits for value in sketches.values[:, 0]]
+    assert sketches.sizes.tolist() == pytest.approx([-1 / math.log1p(-u) for u in minima])
 
 
 @pytest.mark.parametrize("num_perm", [1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 84, 127, 128, 129, 256])

@@ -49,6 +49,12 @@ def test_vectors(vectors, same_as):
 # ---------------------------------------------------------------------------------------------- the reference
 
 
+def test_a_repeated_value_without_weight_is_not_there():
+    signed = hashed(nd.WeightedMinHasher(9), [[7, 7, 8], [7, 7], [8]], [0, 0, 1, 0, 0, 1])
+    assert signed.values[0].tolist() == signed.values[2].tolist() == sketches.weighted_signature([8], 9, [1])
+    assert signed.valid.tolist() == [True, False, True]
+
+
 @given(st.lists(hash_sets, min_size=1, max_size=4), st.sampled_from([1, 5, 64, 65]), weights_of, st.integers(0, 2**64 - 1))
 def test_weights_of_a_mapping_as_the_reference(bags, num_perm, weights, seed):
     signed = hashed(nd.WeightedMinHasher(num_perm, weights, seed), bags)

@@ -97,6 +97,15 @@ def test_many_windows_within_a_large_distance_are_not_compared_in_pairs(monkeypa
     assert sum(len(which) for which, _ in compared) <= 2 * (2 * n + 2)  # the items of each hit, and no pairs
 
 
+def test_places_of_one_item_do_not_reach_into_the_next(monkeypatch):
+    """The last token answers the first item, and the first token asks the second."""
+    monkeypatch.setattr(near_fields, "PAIRS", 8)  # nine pairs are too many to be compared
+    items = [{"q": f"q{i}", "a": f"a{i}"} for i in range(3)]
+    result = nd.field_contamination(items, ["q1 q2 q0 a1 a2 a0"], ["q", "a"], 1, near=10)
+    assert result.near.tolist() == [[True, True]] * 3
+    assert result.near_places.start.tolist() == [5, 3, 4]
+
+
 def test_hits_of_no_item():
     result = nd.field_contamination([{"q": "a b", "a": "c"}], ["x", "c", "a b"], ["q", "a"], 2, near=5)
     assert result.near.tolist() == [[True, False]] and not len(result.near_places.item)

@@ -1,5 +1,6 @@
 """Strings end to end come back unchanged after adding, taking and saving."""
 
+import re
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore.storage.container import CorruptFile
-from ndcore.storage.packed_ids import PackedStrings, pack_ids, unpack_ids
+from ndcore.storage.packed_ids import MIXED, PackedStrings, pack_ids, unpack_ids
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0"), max_size=9), max_size=12)
 BYTES = st.lists(st.binary(max_size=9).map(lambda x: x + b"."), max_size=12)
@@ -87,6 +88,12 @@ def test_str_that_are_no_utf_8_are_refused(data, ends):
 def test_ids_of_a_file_come_back(ids):
     assert unpack_ids(pack_ids(ids)) == ids
     assert unpack_ids({}) is None
+
+
+@pytest.mark.parametrize("ids", [[1, 2**63], [-(2**63) - 1], [1, "a"], ["a", None]])
+def test_ids_are_text_or_64_bit_numbers(ids):
+    with pytest.raises(TypeError, match=re.escape(MIXED)):
+        pack_ids(ids)
 
 
 def test_offsets_of_ids_that_go_back_are_refused():

@@ -158,6 +158,7 @@ def test_amounts_are_numbers_with_units():
 
 @pytest.mark.parametrize(("a", "b", "said"), [
     ("3 kettles", "5 kettles", "numbers (only document 4 has '3', only document 7 has '5')"),
+    ("1 2 3 4 5", "", "numbers (only document 4 has '1', '2', '3', '4', '5')"),
     ("1 2", "2 1", "numbers (in another order)"), ("1 2", "1 2", ""), ("1 2 3 4 5 6 7", "", "only document 4 has '1', '2', "
                                                                       "'3', '4', '5' and 2 more)"),
 ])

@@ -37,6 +37,7 @@ def test_symbols():
         "P", "if", "(", "N", "[", "0", "]", ">", "=", "S", ")", "{", "N", "-", ">", "N", "=", "0", ";", "}", "?"]
     assert symbols("x not in [None, f'a{b!r}c']", "python") == [
         "N", "not", "in", "[", "none", ",", "S", "{", "N", "!r}", "S", "]"]
+    assert symbols("f({});", "lua") == ["N", "(", "{", "}", ")", ";"]  # Pygments gives these marks as one token
     assert symbols("SELECT x FROM y", "sql") == symbols("select u from v", "sql")
 
 
