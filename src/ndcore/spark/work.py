@@ -269,7 +269,7 @@ def check_executors(spark: SparkSession) -> int:
     if application in _checked:
         return _checked[application]
 
-    def ask(_: Iterable[Any]) -> Iterator[Any]:  # sent by value, because unpickling it must not need ndcore
+    def ask(batches: Iterable[Any]) -> Iterator[Any]:  # sent by value, because unpickling it must not need ndcore
         import platform
 
         import pyarrow as pa
@@ -278,6 +278,8 @@ def check_executors(spark: SparkSession) -> int:
             from ndcore._version import __version__ as version
         except ImportError as error:
             version = f"none ({error})"
+        for _ in batches:
+            pass  # Spark ends a process of Python that leaves rows unread, and starts another one for the next task
         yield pa.record_batch([[platform.node()], [version]], names=["host", "version"])
 
     try:
