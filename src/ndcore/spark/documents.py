@@ -258,8 +258,7 @@ def rank_rows(work: Work, rows: DataFrame, order: Sequence[str]) -> tuple[DataFr
     """
     from pyspark.sql import functions as F
 
-    # Spark compares eight bytes of the first term, and whole rows only where these are equal, as with a struct or a constant
-    sequence = map(F.expr, [*order, *_parts_of_key(rows)])
+    sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
     in_order = rows.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition
     placed = work.keep(in_order, "keep order").withColumn("part", F.expr(f"shiftright(place, {PLACE_BITS})"))
     sizes = sorted((row.part, row.size, row.against) for row in placed.groupBy("part").agg(
@@ -300,18 +299,14 @@ def _refuse_changes(sides: DataFrame, sketched: DataFrame) -> None:
                          f"the document {row.key.asDict()} {what}; {ELSEWHERE}")
 
 
-def _parts_of_key(rows: DataFrame) -> list[str]:
-    """Return SQL for each column of the key."""
-    return [f"key.`{name.replace('`', '``')}`" for name in rows.select("key.*").columns]
-
-
 def check_keys(work: Work, sides: DataFrame) -> None:
     """Raise ValueError if a key, or a part of one, is null, or if a key repeats on one side.
 
     Reads only the columns ``key`` and ``against``, before any text.
     """
     work.describe("check of keys")
-    missing = " or ".join(f"{part} is null" for part in _parts_of_key(sides))
+    parts = [f"key.`{name.replace('`', '``')}`" for name in sides.select("key.*").columns]
+    missing = " or ".join(f"{part} is null" for part in parts)
     wrong = sides.groupBy("against", "key").count().where(f"count > 1 or {missing}").limit(1).collect()
     if wrong:
         number, key = wrong[0]["count"], wrong[0].key.asDict()
@@ -330,7 +325,7 @@ def _find_followers(work: Work, ranked: DataFrame, how: str) -> DataFrame:
         versions = labelled.join(first, "version").where("rank != first").select("rank", "first")
         versions = work.keep(versions, "versions")
         ranked = ranked.join(versions, "rank", "left_anti")
-    kind = ["deciding", "valid", *(name for name in ("scope",) if name in ranked.columns)]
+    kind = ["valid", "deciding", *(name for name in ("scope",) if name in ranked.columns)]
     digests = [name for name in ("bytes", "tokens") if name in ranked.columns]
     leader = f"first(struct(rank, {', '.join(digests)})) over (partition by {', '.join(kind)} order by rank) as first"
     classes = ranked.where("deciding is not null").selectExpr("rank", *digests, leader)

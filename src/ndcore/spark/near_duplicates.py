@@ -226,10 +226,9 @@ def read_sides(
     df: DataFrame, text: str, id: str | Sequence[str] | None, against: DataFrame | None, keep: Any, by: str | Column | None,
     one_per: str | Column | None,
 ) -> tuple[DataFrame, list[str]]:
-    """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the SQL of their keep order.
+    """Return the documents of both sides (``key``, ``against``, ``text`` and more), and the order within a side, in SQL.
 
-    Documents that are equal in this order are in the order of their keys. Raises TypeError and ValueError if a column is
-    missing, or of a type that is not accepted. Parameters as in
+    Raises TypeError and ValueError if a column is missing, or of a type that is not accepted. Parameters as in
     `near_duplicates`.
     """
     from pyspark.sql import functions as F
@@ -255,7 +254,7 @@ def read_sides(
     if other.schema["key"].dataType != sides.schema["key"].dataType:
         raise ValueError(f"against has keys {other.schema['key'].dataType.simpleString()}, and the documents have "
                          f"{sides.schema['key'].dataType.simpleString()}; cast one of them")
-    return sides.unionByName(other), ["not against", *order]
+    return sides.unionByName(other), order
 
 
 def compare_leaders(

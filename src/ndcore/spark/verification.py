@@ -46,10 +46,8 @@ def read_sets(
         text="text", shingling=judgement.sketcher.shingling,
         wanted=filter_of(work, wanted, "hash", count=count_stored(wanted)), among=among,
     )
-    keys = wanted.selectExpr(*known, "hash as its_hash", "key as its_key", "against as its_side", "bytes as its_bytes")
-    # by hash first: Spark sorts numbers faster than structs
-    same = (sets.hash == keys.its_hash) & (sets.key == keys.its_key) & (sets.against == keys.its_side)
-    joined = keys.join(sets, same, "left")
+    keys = wanted.selectExpr(*known, "key as its_key", "against as its_side", "bytes as its_bytes")
+    joined = keys.join(sets, (sets.key == keys.its_key) & (sets.against == keys.its_side), "left")
     changed = F.expr(f"""raise_error(concat('the document ', to_json(its_key), if(bytes is null,
         ' is not there when the input is read again', ' has another text when the input is read again'), '{ADVICE}'))""")
     part = F.when(F.expr("bytes <=> its_bytes"), F.col("part")).otherwise(changed.cast("bigint"))
