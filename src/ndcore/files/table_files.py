@@ -142,12 +142,12 @@ def _encode_cells(values: Iterable[Any] | Ints) -> Ints | tuple[bytes, Ints, Int
     if types == {int}:
         with contextlib.suppress(OverflowError):
             return np.fromiter(cells, np.int64, len(cells))
-    which = np.arange(len(cells))
+    which = np.arange(len(cells), dtype=np.int64)
     if types == {str}:
         numbers = {value: number for number, value in enumerate(dict.fromkeys(cells))}
         which, cells = np.fromiter(map(numbers.__getitem__, cells), np.int64, len(cells)), list(numbers)
     encoded = [cell.encode() for cell in to_json_each(cells)]
-    return b"".join(encoded), np.cumsum([0, *map(len, encoded)]), which
+    return b"".join(encoded), np.cumsum([0, *map(len, encoded)], dtype=np.int64), which
 
 
 def _as_list(values: Values) -> Sequence[Any]:
