@@ -94,6 +94,16 @@ RUN_THIS = "document.title='ran'"
 ATTACK = f'{HOSTILE}</title></style></script></svg><img src=x onerror="{RUN_THIS}"><script>{RUN_THIS}</script>'
 
 
+def count_aligned(page: str) -> int:
+    """Check that numbers stand to the right, and so do the heads above them; return the number of tables."""
+    tables = re.findall("<table(?:(?!<table).)*?</table>", page, re.DOTALL)  # without those that hold tables
+    for table in tables:
+        head, *rows = re.findall("<tr.*?</tr>", table, re.DOTALL)
+        of_head, *of_rows = (["number" in cell for cell in re.findall("<t[hd]([^>]*)>", row)] for row in (head, *rows))
+        assert of_rows and all(cells == of_head for cells in of_rows), head
+    return len(tables)
+
+
 def opened(source: str, tmp_path: Path) -> tuple[list[str], list[str]]:
     """Title after the page has run, and the messages of the browser, for the page as it is."""
     (tmp_path / "page.html").write_text(source, encoding="utf-8")

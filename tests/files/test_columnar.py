@@ -142,6 +142,20 @@ def test_columns_of_views_are_kept(tmp_path: Path, name: str, form: str) -> None
             texts[number - 1] for number in kept]
 
 
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_progress_within_a_batch_goes_on_from_the_one_before(tmp_path: Path, form: str) -> None:
+    """Read three equal batches row by row: before row i of n, about i / n of the file are read."""
+    pa = pytest.importorskip("pyarrow")
+    path, rows, size = tmp_path / "a.arrow", 1000, 1000
+    table = pa.table({"text": [f"{i:0{size}}" for i in range(3 * rows)]})
+    with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=rows)
+    it = source(path, "arrow")
+    reached = [it.seen for _ in columnar.read_rows(it, Fields(), in_blocks=False)]
+    assert len(reached) == 3 * rows
+    assert (abs(reached - np.arange(3 * rows) / (3 * rows) * path.stat().st_size) < 100 * size).all()
+
+
 def damaged(path: Path, form: str) -> list[str]:
     """Write 300 rows in three groups or batches, of which the third is damaged and row 5 has no text; return the texts."""
     import pyarrow as pa

@@ -158,6 +158,7 @@ BINARY: dict[str, bytes] = {
     "NumPy array": b"\x93NUMPY\1\0v\0{'descr'",
     "safetensors model": b"\x40\0\0\0\0\0\0\0{\"a\":{}}",
     "TrueType font": b"\0\1\0\0\0\x10\1\0",
+    "OpenType font": b"OTTO\0\x0b\0\x80",
     "WOFF2 font": b"wOF2\0\1\0\0",
     "data of LZ4": b"\x04\x22\x4d\x18abc",
     "data of compress": b"\x1f\x9d\x90abc",

@@ -241,6 +241,14 @@ def test_containment(found: Clustering) -> None:
     assert "Clusters at containment 0.5 or more" in "".join(page.text)
 
 
+def test_only_resemblances_are_near_a_threshold(found: Clustering) -> None:
+    """Show pairs near the threshold where it is one of resemblance, which the page shows of a pair."""
+    by = {policy: from_clustering(found.rethreshold(policy=policy), corpora=[TextCorpus(TEXTS)]).nearest
+          for policy in ("resemblance", "containment")}
+    assert [(view.name, view.member.name) for view in by["resemblance"]] == [("d01", "d04")]
+    assert by["containment"] == ()
+
+
 def test_estimates_are_marked(found: Clustering) -> None:
     assert "≈ " not in render(from_clustering(found))
     for sketcher in (nd.ModSketcher(2, shingling=WIDTH), nd.ModSketcher("adaptive", shingling=WIDTH)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browser import ATTACK, Grids, Tree, opened
+from browser import ATTACK, Grids, Tree, count_aligned, opened
 
 from ndcore.report import ranking as module
 from ndcore.report.model import Figure
@@ -26,6 +26,10 @@ def test_groups(monkeypatch):
     monkeypatch.setattr(module, "MEMBERS", 2)
     grids = Grids(page(groups=[NearlyEqual(5, ["x", "y", "z"], 0.95, "views/group-1.html")], grouped=1))
     assert grids.table("Groups: all 1") == [["5", "x, y and 3 more", "0.950 side by side"]]
+
+
+def test_columns_of_numbers_have_heads_of_numbers():
+    assert count_aligned(page(groups=[NearlyEqual(2, ["x", "y"], 0.95)], grouped=1)) == 3
 
 
 def test_the_page_is_bounded_and_says_so(monkeypatch):

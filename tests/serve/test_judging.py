@@ -120,6 +120,12 @@ def test_hostile_texts_and_names_are_escaped():
     assert "img" not in [tag for tag, _ in tree.elements]
 
 
+@pytest.mark.parametrize(("run", "ribbons"), [("p q r", 1), ("p q", 0)])
+def test_runs_of_three_words_are_marked(run: str, ribbons: int):
+    session = Session([f"a b {run} c d", f"e f {run} g h"], measures=[Measure(width=1)])
+    assert judging_page(session, "x").count('class="ribbon') == ribbons
+
+
 # ---- in a browser
 
 

@@ -82,3 +82,5 @@ def test_short_documents_are_refused_by_their_position() -> None:
     many = [["a", "b"]] * shingling.TOKENISED
     with pytest.raises(ValueError, match=f"document {shingling.TOKENISED} "):
         strict.sketch_tokens([*many, ["a"]])
+    with pytest.raises(ValueError, match="document 0 "):
+        strict.sketch("a")

@@ -46,3 +46,11 @@ def test_a_hostile_lock_file(tmp_path):
 def test_no_directory(tmp_path):
     with pytest.raises(FileNotFoundError):
         Lock(tmp_path / "missing", "wait")
+
+
+def test_a_process_without_standard_input(tmp_path):
+    """Give descriptor 0 to the lock: it is released like any other, also where the lock is only forgotten."""
+    program = (f"import os\nfrom ndcore.storage.lock import Lock\nos.close(0)\nlock = Lock({str(tmp_path)!r}, '')\n"
+               f"os.fstat(0)\ndel lock\nLock({str(tmp_path)!r}, '').release()\nLock({str(tmp_path)!r}, '').remove()")
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert not any(tmp_path.iterdir())

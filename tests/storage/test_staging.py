@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import signal
@@ -82,6 +83,22 @@ def test_a_system_that_cannot_exchange_says_so(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(staging.ctypes, "CDLL", open_library)
     assert not staging.exchange(tmp_path / "a", tmp_path / "b")
     assert ((tmp_path / "a").read_text(), (tmp_path / "b").read_text()) == ("1", "2")
+
+
+@pytest.mark.parametrize(("code", "exchanged"), [(0, True), (-1, False)])
+def test_macos_has_a_function_of_its_own(monkeypatch: pytest.MonkeyPatch, code: int, exchanged: bool) -> None:
+    """Call renamex_np with RENAME_SWAP, which is 2 in <sys/stdio.h>; it returns 0, or -1 for a failure."""
+    calls = []
+
+    class Library:
+        def renamex_np(self, a: bytes, b: bytes, flags: ctypes.c_uint) -> int:
+            calls.append((a, b, flags.value))
+            return code
+
+    monkeypatch.setattr(staging.sys, "platform", "darwin")
+    monkeypatch.setattr(staging.ctypes, "CDLL", lambda name: Library())
+    assert staging.exchange(Path("a"), Path("b")) is exchanged
+    assert calls == [(b"a", b"b", 2)]
 
 
 @pytest.mark.parametrize("exchanges", [True, False])

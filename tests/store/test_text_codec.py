@@ -9,7 +9,9 @@ import pytest
 from ndcore.storage.container import CorruptFile
 from ndcore.store.text_codec import SAMPLES, TextCodec
 
-TEXTS = ["", "short", "a" * 1000, "\ud800 lone" * 50, b"", b"\xff\x00" * 100, "words of a page, again and again " * 40]
+TEXTS = [
+    "", "short", "a" * 64, "a" * 1000, "\ud800 lone" * 50, b"", b"\xff\x00" * 100, "words of a page, again and again " * 40,
+]
 
 
 def page(i: int) -> str:

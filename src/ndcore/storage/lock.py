@@ -44,6 +44,8 @@ class Lock:
     ``flock``: the lock ends with the process, also by SIGKILL. A network file system may not support it.
     """
 
+    _descriptor = -1  # none
+
     def __init__(self, directory: AnyPath, advice: str, name: str = "lock", create: bool = True) -> None:
         import fcntl
 
@@ -84,8 +86,7 @@ class Lock:
             self.release()
 
     def __del__(self) -> None:
-        if getattr(self, "_descriptor", -1) >= 0:
-            self.release()
+        self.release()
 
 
 def held_file(target: Path) -> tuple[Path, BinaryIO]:
