@@ -112,11 +112,12 @@ def test_writing_goes_on_too(corpus, tmp_path, capsys, monkeypatch):
 
 KILLED = """
 import os, signal, sys
-from ndcore.cli import passages
 from ndcore.cli.main import main
+from ndcore.spans import cuts
 from ndcore.spans.reading import TextReading
 
-owner, name = {"confirming": (TextReading, "numbers"), "writing": (passages, "joined")}[sys.argv[1]]
+owner, name = {"confirming": (TextReading, "numbers"), "writing": (cuts, "clean")}[sys.argv[1]]
+assert hasattr(owner, name)
 setattr(owner, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 main(["repeats", *sys.argv[2:], "--min-tokens", "5", "--on-error", "skip", "-q"])
 """

@@ -86,12 +86,12 @@ def _cut_rows(source: Source, delimiter: bytes) -> Iterator[tuple[int, bytes]]:
                 piece = stream.read1(_BLOCK)
                 block, at, more = block[at:] + piece, 0, bool(piece)
             else:  # a long row, or the last one, whose end may be missing
-                lines = _Lines(source, block[at:], stream, number)
+                lines = _CountedLines(source, block[at:], stream, number)
                 yield from itertools.islice(_cut_by_lines(source, delimiter, lines), 1)
                 number, block, at = lines.number, lines.rest(), 0
 
 
-class _Lines:
+class _CountedLines:
     """The lines from some bytes on, which were read before, and then of a stream.
 
     Attributes
