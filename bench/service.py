@@ -176,9 +176,9 @@ def main() -> int:
     arguments = parser.parse_args()
     documents, checked = (4000, 400) if arguments.quick else (arguments.documents, CHECKED)
     make = of_template if arguments.templates else pages
-    name = "service_templates" if arguments.templates else "service"
-    name += "_apart" if arguments.apart else ""
-    report = Report(f"{name}_followed" if arguments.follow else name, arguments)
+    kinds = [kind for kind, given in (("templates", arguments.templates), ("apart", arguments.apart),
+                                      ("followed", arguments.follow)) if given]
+    report = Report("_".join(["service", *kinds]), arguments)
     with tempfile.TemporaryDirectory(dir=arguments.work) as place:
         folder = Path(place)
         nd.Store.open(folder / "store").close()
@@ -216,9 +216,8 @@ def measure(
     alone.start()
     begun.wait()  # it has made its first pages
     halves = [context.Process(target=send, args=(server.url, token, half, rate / 2, told)) for half in files]
-    name, of = ("service-templates", " of one template") if make is of_template else ("service", "")
-    name += "-followed" if follower is not None else ""
-    name, of = (name, of) if asked is server else (f"{name}-apart", f"{of}, single ones to a second server")
+    name, of = report.name.replace("_", "-"), " of one template" if make is of_template else ""
+    meanwhile = "single ones meanwhile" + ("" if asked is server else " to a second server")
     for half in halves:
         half.start()
     part, seen = 1, list[tuple[int, float, float]]()
@@ -236,7 +235,7 @@ def measure(
     count, expected = len(nd.ServiceClient(server.url, token)) - before, documents + len(pages_took) * (asked is server)
     report.require(count == expected, f"{count} pages are kept of {expected}")
     table = report.table(name, f"{documents:,} pages{of} through HTTP, from two processes at nice 19 in batches of "
-                         f"{BATCH}, and single ones meanwhile", ["what", "figure"])
+                         f"{BATCH}, and {meanwhile}", ["what", "figure"])
     if seen:
         memory = report.table(f"{name}-memory", "Memory of their own of the processes, MB", ["pages", "server", "follower"])
         for row in seen:
