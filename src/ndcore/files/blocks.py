@@ -44,14 +44,14 @@ class PackedIds(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive documents of a JSONL file, of a columnar file or of a table; or short texts, each a file.
+    """Consecutive documents of a file of records; or short texts, each a file.
 
     Attributes
     ----------
     numbers, starts, sizes : int64 (n,)
-        The number of each line, the offset of its first byte in the decompressed file, and its size in bytes with the line
-        end. For a columnar file: the number of each row, 0, and the bytes of its text. For a table: the number of the line
-        where each row begins, 0, and the bytes of the row. Of files: 0, 0, bytes.
+        Of JSONL: the number of each line, the offset of its first byte in the decompressed file, and its size in bytes with
+        the line end. Of other records: the number of each, 0, and its bytes, in a columnar file those of its text. Of files:
+        0, 0, bytes.
     texts : sequence of str or bytes
     ids : list of str, int or None, or PackedIds
     values : list of tuples
@@ -78,12 +78,17 @@ class Block(NamedTuple):
         )
 
 
-def join_records(records: Sequence[Record]) -> Block:
-    """Return records of one file as a block: at least one, and all with numbers."""
-    return Block(
-        np.array([record.number for record in records], np.int64), np.zeros(len(records), np.int64),
-        np.array([record.size for record in records], np.int64), [record.text for record in records],
-        [record.id for record in records], [record.values for record in records] if records[0].values else [],
+def flush_records(records: list[tuple[int, Record]]) -> Iterator[Block]:
+    """Yield these (offset, record) pairs of one file as a block, if there are any, and empty the list."""
+    if not records:
+        return
+    starts, parsed = zip(*records, strict=True)
+    records.clear()
+    numbers, sizes = [record.number for record in parsed], [record.size for record in parsed]
+    yield Block(
+        np.array(numbers, np.int64), np.array(starts, np.int64), np.array(sizes, np.int64),
+        [record.text for record in parsed], [record.id for record in parsed],
+        [record.values for record in parsed] if parsed[0].values else [],
     )
 
 

@@ -16,13 +16,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ndcore._jsonl import LineReader
 from ndcore._signals import stoppable
 from ndcore._types import Ints
 from ndcore.choices import LONGEST_RECORD
-from ndcore.files.blocks import Block, PackedIds, Wanted, join_records
+from ndcore.files.blocks import Block, PackedIds, Wanted, flush_records
 from ndcore.files.compression import DamagedData
 from ndcore.files.file_reader import open_source
 from ndcore.files.records import (
@@ -355,7 +353,7 @@ class JsonLines:
             number, item = at.number, None
             if at.takes():
                 if not line.strip(b" \t\r\n"):
-                    yield from _flush_block(records)
+                    yield from flush_records(records)
                     yield None
                 else:
                     at.passed += 1
@@ -366,11 +364,11 @@ class JsonLines:
                     except RecordError as error:
                         item = (number, str(error))
             if item is not None:
-                yield from _flush_block(records)
+                yield from flush_records(records)
                 yield item
             at.number += 1
             offset += len(line)
-        yield from _flush_block(records)
+        yield from flush_records(records)
 
 
 class _Lines(NamedTuple):
@@ -440,15 +438,6 @@ def _make_line_reader(fields: Fields) -> LineReader | None:
         return LineReader(fields.text[0], fields.id, ANNOTATION if fields.annotated else None, fields.require_id)
     except UnicodeEncodeError:  # a name with a lone surrogate
         return None
-
-
-def _flush_block(records: list[tuple[int, Record]]) -> Iterator[Block]:
-    """Yield these (offset, record) pairs as a block, if there are any, and empty the list."""
-    if not records:
-        return
-    starts, parsed = zip(*records, strict=True)
-    records.clear()
-    yield join_records(parsed)._replace(starts=np.array(starts, np.int64))
 
 
 def _skip_lines(buffer: bytes | bytearray, begin: int, end: int, lines: int) -> int:

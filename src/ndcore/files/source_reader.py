@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ndcore.files import archived_pages, columnar, mail
 from ndcore.files.archived_pages import Contents
-from ndcore.files.blocks import Block, Wanted, join_records
+from ndcore.files.blocks import Block, Wanted, flush_records
 from ndcore.files.capture_index import iterate_captures
 from ndcore.files.csv_tsv import CsvHeader, Rows
 from ndcore.files.errors import DocumentError
@@ -24,7 +24,7 @@ from ndcore.files.text_encoding import EncodingError, decode, detect_encoding
 from ndcore.files.web_archive import iterate_entries
 from ndcore.text.inputs import Extracted
 
-_BLOCK = 1 << 17  # bytes of the rows in a block
+_BLOCK = 1 << 17  # bytes of the records in a block
 SPLIT = ("jsonl", "json", "object", *DELIMITERS)  # the kinds of files that are split into records here
 
 
@@ -89,7 +89,7 @@ class SourceReader:
     html : {"page", "main"} or None
         As for `FileDocuments`.
     fast : bool
-        As for `RecordParser`; also read columns and tables in blocks. Results do not depend on it.
+        As for `RecordParser`; also put records in blocks. Results do not depend on it.
     threads : int or None
         As for `HtmlWorkers` and `JsonLines`.
 
@@ -109,7 +109,7 @@ class SourceReader:
     ) -> Iterator[Item]:
         """Yield the wanted documents as Records, (number, reason) of records that cannot be documents, None for blank lines.
 
-        The documents of JSONL files, columnar files and tables are in Blocks.
+        The documents of files of records are in Blocks, if `fast` and unless they are HTML.
 
         Parameters
         ----------
@@ -138,8 +138,7 @@ class SourceReader:
             return self._extract_texts(source, self._lines.items(source, lines))
         if source.kind in SPLIT:
             records = self._parse_records(source, wanted)
-            gathered = self._in_blocks and source.kind in DELIMITERS
-            return self._extract_texts(source, _gather_records(records) if gathered else records)
+            return self._extract_texts(source, _gather_records(records) if self._in_blocks else records)
         return self._read_whole(source, wanted)
 
     def _parse_records(self, source: Source, wanted: Callable[[int], bool]) -> Iterator[Item]:
@@ -180,25 +179,21 @@ class SourceReader:
 
 def _gather_records(items: Iterator[Item]) -> Iterator[Item]:
     """Gather consecutive records into blocks; an error is raised after the records before it."""
-    records, size = list[Record](), 0
+    records, size = list[tuple[int, Record]](), 0
     try:
         for item in items:
+            if not isinstance(item, Record) or size >= _BLOCK:
+                yield from flush_records(records)
+                size = 0
             if isinstance(item, Record):
-                records.append(item)
+                records.append((0, item))
                 size += item.size
-                if size < _BLOCK:
-                    continue
-            if records:
-                yield join_records(records)
-                records, size = [], 0
-            if not isinstance(item, Record):
+            else:
                 yield item
     except DocumentError:
-        if records:
-            yield join_records(records)
+        yield from flush_records(records)
         raise
-    if records:
-        yield join_records(records)
+    yield from flush_records(records)
 
 
 def decode_source(source: Source, data: bytes) -> str | bytes:
