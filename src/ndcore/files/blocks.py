@@ -50,8 +50,8 @@ class Block(NamedTuple):
     ----------
     numbers, starts, sizes : int64 (n,)
         Of JSONL: the number of each line, the offset of its first byte in the decompressed file, and its size in bytes with
-        the line end. Of other records: the number of each, 0, and its bytes, in a columnar file those of its text. Of files:
-        0, 0, bytes.
+        the line end. Of other records: the number of each, 0, and its bytes (in a columnar file: the bytes of its text).
+        Of files: 0, 0, bytes.
     texts : sequence of str or bytes
     ids : list of str, int or None, or PackedIds
     values : list of tuples
