@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from ndcore._arrow import ArrowTexts
+from ndcore._batch import Batch
 
 @disjoint_base
 class Strings:
@@ -30,7 +31,11 @@ class LineReader:
         self, buffer: Any, start: int, stop: int, number: int, wanted: NDArray[np.int64] | None = None,
         longest: int = 33554432,
     ) -> Lines: ...
-    def replace(self, line: bytes, value: bytes) -> bytes | None: ...
+    def replace(
+        self, buffer: Any, begins: NDArray[np.int64], ends: NDArray[np.int64], which: NDArray[np.int64], texts: Batch
+    ) -> tuple[bytes, NDArray[np.int64]]: ...
+
+def quote(texts: Batch) -> tuple[bytes, NDArray[np.int64]] | None: ...
 
 @disjoint_base
 class Columns:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ndcore cimport _bounds
 from ndcore._arrow cimport _make
+from ndcore._batch cimport Batch
 from ndcore._signals cimport check_signals
 
 
@@ -35,6 +36,10 @@ cdef extern from "jsonl.h" nogil:
         int id_kind
     int nd_jsonl_line(const uint8_t *line, const uint8_t *end, const nd_jsonl_fields *fields, uint8_t *strings,
                       nd_jsonl_record *found)
+    size_t nd_jsonl_quoted_size(const uint8_t *text, size_t n)
+    size_t nd_jsonl_quote(const uint8_t *text, size_t n, uint8_t *out)
+    size_t nd_jsonl_replace(const uint8_t *line, const uint8_t *end, const nd_jsonl_fields *fields, const uint8_t *text,
+                            size_t n, uint8_t *strings, uint8_t *out)
 
 cdef enum:
     ROWS = 65536  # of one call
@@ -194,19 +199,83 @@ cdef class LineReader:
         found.unusual = kind != ND_JSONL_RECORD and kind != ND_JSONL_BLANK
         return found
 
-    def replace(self, bytes line not None, bytes value not None):
-        """Return a line with another value of its text, None if the line is unusual or longer than 32 MiB.
+    def replace(self, const uint8_t[::1] buffer not None, const int64_t[::1] begins not None,
+                const int64_t[::1] ends not None, const int64_t[::1] which not None, Batch texts not None):
+        """Join lines, some with new texts; of the others, and of all other fields, no byte changes.
 
-        All other bytes stay. The GIL is held: for a short line, to wait for it again would take longer.
+        Parameters
+        ----------
+        buffer : buffer of bytes
+            Line i is buffer[begins[i]:ends[i]]. Nobody changes it meanwhile.
+        which : int64 (lines,)
+            The number of the new text of each line; −1: the line stays as it is.
+        texts : Batch
+
+        Returns
+        -------
+        (bytes, int64 (lines + 1,))
+            The lines, and their bounds. Nothing is written of a line that gets a text and is unusual, or has more than 32 MiB,
+            or whose text is not UTF-8.
         """
-        cdef size_t size = len(line)
-        cdef const uint8_t *begin = <const uint8_t *> PyBytes_AS_STRING(line)
-        cdef Strings strings = Strings(size + 1)
-        cdef nd_jsonl_record record
-        if size > LONGEST or nd_jsonl_line(begin, begin + size, &self.fields, strings.memory, &record) != ND_JSONL_RECORD:
-            return None
-        return (line[: <uintptr_t> record.value - <uintptr_t> begin] + value
-                + line[<uintptr_t> record.value_end - <uintptr_t> begin :])
+        cdef Py_ssize_t i, n = begins.shape[0]
+        cdef size_t size = 0, longest = 0, length
+        cdef const uint8_t *base = &buffer[0] if buffer.shape[0] else NULL
+        cdef int64_t[::1] bounds = np.zeros(n + 1, np.int64)
+        _bounds.check_lengths("begins, ends and numbers of texts", (n, ends.shape[0], which.shape[0]))
+        for i in range(n):
+            if not 0 <= begins[i] <= ends[i] <= buffer.shape[0]:
+                raise ValueError(f"line {i} is from {begins[i]} to {ends[i]}, and the buffer has {buffer.shape[0]} bytes")
+            if not -1 <= which[i] < <int64_t> texts.count:
+                raise IndexError(f"line {i} has text {which[i]} of {texts.count}")
+        with nogil:
+            for i in range(n):
+                check_signals()
+                length = <size_t> (ends[i] - begins[i])
+                size += length
+                if which[i] >= 0:
+                    longest = max(longest, length)
+                    size += nd_jsonl_quoted_size(texts.texts[which[i]], texts.sizes[which[i]])
+        cdef Strings strings = Strings(min(longest, <size_t> LONGEST) + 1)
+        cdef bytes joined = PyBytes_FromStringAndSize(NULL, <Py_ssize_t> size)
+        cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(joined)
+        with nogil:
+            for i in range(n):
+                check_signals()
+                length = <size_t> (ends[i] - begins[i])
+                if which[i] < 0:
+                    copy(out + bounds[i], base + begins[i], <int64_t> length)
+                elif length > <size_t> LONGEST:
+                    length = 0
+                else:
+                    length = nd_jsonl_replace(base + begins[i], base + ends[i], &self.fields, texts.texts[which[i]],
+                                              texts.sizes[which[i]], strings.memory, out + bounds[i])
+                bounds[i + 1] = bounds[i] + <int64_t> length
+        return joined[: bounds[n]], np.asarray(bounds)
+
+
+def quote(Batch texts not None):
+    """Write texts as strings of JSON; return (bytes, ends int64 (n + 1,)), or None if one is not UTF-8 or has a surrogate.
+
+    String i is bytes[ends[i]:ends[i + 1]], with its quotes. Nothing is escaped but quotes, backslashes and control characters.
+    """
+    cdef size_t i, size = 0, length
+    cdef int64_t[::1] ends = np.zeros(texts.count + 1, np.int64)
+    with nogil:
+        for i in range(texts.count):
+            check_signals()
+            size += nd_jsonl_quoted_size(texts.texts[i], texts.sizes[i])
+    cdef bytes quoted = PyBytes_FromStringAndSize(NULL, <Py_ssize_t> size)
+    cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(quoted)
+    with nogil:
+        for i in range(texts.count):
+            check_signals()
+            length = nd_jsonl_quote(texts.texts[i], texts.sizes[i], out + ends[i])
+            if length == 0:
+                break
+            ends[i + 1] = ends[i] + <int64_t> length
+        else:
+            i = texts.count
+    return (quoted, np.asarray(ends)) if i == texts.count else None
 
 
 cdef bytes _joined(const uintptr_t[::1] starts, const int64_t[::1] ends, Py_ssize_t n, Py_ssize_t size):

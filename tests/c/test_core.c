@@ -130,6 +130,7 @@ int main(int argc, char **argv)
     test_scan();
     test_lines_of_json();
     test_strings_of_json();
+    test_texts_as_strings_of_json();
     test_work_of_tags();
     test_text_between_tags();
     each_variant("minhash", &nd_minhash_choice, test_minhash_variant);

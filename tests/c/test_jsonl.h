@@ -130,6 +130,51 @@ static void test_strings_of_json(void)
     CHECK(sound > 50000 && sound < 150000, "%zu strings are sound", sound);
 }
 
+/* Bytes of all kinds, mostly sound, as strings of JSON: a character at a time, and read back. */
+static void test_texts_as_strings_of_json(void)
+{
+    static const char *const pieces[] = {"a", "plain ASCII words ", "\xC2\x80", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF", "\"", "\\",
+                                         "\n", "\x0B", "\x1F", "\x7F", "\xED\xA0\x80", "\xFF"};
+    size_t sound = 0;
+    for (int round = 0; round < 100000; round++) {
+        uint8_t text[160], wanted[1000] = "\"", back[160];
+        const size_t length = random_below(60), kinds = sizeof pieces / sizeof *pieces - (round % 4 ? 2 : 0);
+        size_t n = 0, size = 1;
+        while (n < length) {
+            const char *const piece = pieces[random_below(kinds)];
+            memcpy(text + n, piece, strlen(piece));
+            n += strlen(piece);
+        }
+        for (size_t i = 0; i < n && size; i++) {
+            static const char escaped[] = "\b\t\n\f\r\"\\", names[] = "btnfr\"\\";
+            const char *const at = text[i] ? strchr(escaped, text[i]) : NULL;
+            const size_t sequence = text[i] < 0x80 ? 1 : sequence_at(text + i, n - i);
+            if (at != NULL)
+                size += (size_t)sprintf((char *)wanted + size, "\\%c", names[at - escaped]);
+            else if (text[i] < 0x20)
+                size += (size_t)sprintf((char *)wanted + size, "\\u%04x", text[i]);
+            else
+                memcpy(wanted + size, text + i, sequence);
+            if (text[i] >= 0x20 && at == NULL)
+                size = sequence ? size + sequence : 0;
+            i += sequence ? sequence - 1 : 0;
+        }
+        const int side = (int)random_below(2) ? FRONT : BACK;
+        const size_t most = nd_jsonl_quoted_size(text, n);
+        uint8_t *in = guarded(0, side, n, 0), *out = guarded(1, side, most, 0);
+        memcpy(in, text, n);
+        const size_t got = nd_jsonl_quote(in, n, out);
+        CHECK(untouched_around(1, out, most) && memcmp(in, text, n) == 0, "outside the string, round %d", round);
+        if (size)
+            wanted[size++] = '"';
+        CHECK(got == size && memcmp(out, wanted, got) == 0 && got <= most, "round %d: %.*s", round, (int)got, out);
+        if (got)
+            CHECK(naive_string(out + 1, got - 2, back) == (ptrdiff_t)n && memcmp(back, text, n) == 0, "back, round %d", round);
+        sound += size > 0;
+    }
+    CHECK(sound > 70000 && sound < 95000, "%zu texts are sound", sound);
+}
+
 static void test_lines_of_json(void)
 {
     check_line("{\"text\":\"a\"}", "a", "", 0);

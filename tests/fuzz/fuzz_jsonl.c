@@ -1,4 +1,5 @@
 /* Lines of JSON: any bytes, read with exact allocations. Escapes in a string are decoded as the naive reading decodes them.
+ * The same bytes as the text of a line come back from it, where they are UTF-8.
  * Input: a byte of choices, then the line. */
 #include "naive.h"
 #include "jsonl.h"
@@ -61,9 +62,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(read_line(more, n + 2, data[0] & 1, other, &again) == kind && again.id_kind == found.id_kind);
         REQUIRE(again.text_size == found.text_size && memcmp(again.text, found.text, found.text_size) == 0);
     }
-    free(line);
-    free(strings);
     free(more);
     free(other);
+    const size_t most = nd_jsonl_quoted_size(line, n);
+    uint8_t *quoted = malloc(most);
+    const size_t length = nd_jsonl_quote(line, n, quoted);
+    REQUIRE((length > 0) == is_utf8(line, n) && length <= most);
+    if (length) {
+        more = malloc(length + 9);
+        other = malloc(length + 9);
+        memcpy(more, "{\"text\":", 8);
+        memcpy(more + 8, quoted, length);
+        more[length + 8] = '}';
+        REQUIRE(read_line(more, length + 9, 0, other, &again) == ND_JSONL_RECORD);
+        REQUIRE(again.text_size == n && memcmp(again.text, line, n) == 0);
+        free(more);
+        free(other);
+    }
+    free(quoted);
+    free(line);
+    free(strings);
     return 0;
 }

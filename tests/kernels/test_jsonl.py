@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ndcore._jsonl import LineReader, encode_rows
+from ndcore._batch import Batch
+from ndcore._jsonl import LineReader, encode_rows, quote
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -109,21 +111,70 @@ def test_refusals() -> None:
         LineReader("a", "b").read(b"{}", 0, 3, 1)
 
 
+def replaced(lines: list[bytes], texts: dict[int, str | bytes], field: str = "text") -> list[bytes]:
+    """Replace the texts of some lines, which lie apart in a buffer; return each as it was written."""
+    ends = np.cumsum([len(line) + 1 for line in lines], dtype=np.int64)
+    which = np.full(len(lines), -1)
+    which[list(texts)] = np.arange(len(texts))
+    begins = ends - np.array([len(line) for line in lines], np.int64)
+    joined, bounds = LineReader(field, "no id").replace(
+        b"".join(b"{" + line for line in lines), begins, ends, which, Batch(list(texts.values())))
+    return [joined[begin:end] for begin, end in itertools.pairwise(bounds.tolist())]
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from("xyz"), VALUES), st.text(), st.text(), st.booleans())
 def test_only_the_text_of_a_line_is_replaced(others: dict[str, object], old: str, new: str, ascii_only: bool) -> None:
     head = json.dumps({"first": 1} | others, ensure_ascii=ascii_only)[:-1].encode("utf-8", "replace") + b' , "text" : '
     tail = b' , "last":-0} \r\n'
     line = head + json.dumps(old, ensure_ascii=ascii_only).encode("utf-8", "replace") + tail
-    value = json.dumps(new).encode()
-    assert LineReader("text", "no id").replace(line, value) == head + value + tail
+    sound = is_utf8(new)
+    expected = head + json.dumps(new, ensure_ascii=False).encode() + tail if sound else b""
+    assert replaced([line, line, b"any bytes \xff"], {1: new}) == [line, expected, b"any bytes \xff"]
+
+
+def is_utf8(text: str) -> bool:
+    """Tell whether a str has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def test_of_two_texts_the_last_one_is_replaced() -> None:
-    reader = LineReader("text", "id")
-    assert reader.replace(b'{"text": "a" ,"text" : "b"}', b"1") == b'{"text": "a" ,"text" : 1}'
-    for unusual in (b"", b"[]", b'{"text":1}', b'{"x":{"text":"a"}}', b'{"text":"a"', b'\xef\xbb\xbf{"text":"a"}'):
-        assert reader.replace(unusual, b"1") is None
+    unusual = [b"", b"[]", b'{"text":1}', b'{"x":{"text":"a"}}', b'{"text":"a"', b'\xef\xbb\xbf{"text":"a"}']
+    lines = [b'{"text": "a" ,"text" : "b"}', *unusual, b'{"text":""}']
+    assert replaced(lines, dict.fromkeys(range(len(lines)), "1")) == [
+        b'{"text": "a" ,"text" : "1"}', *[b""] * len(unusual), b'{"text":"1"}']
+    assert replaced([b'{"text":"a"}'] * 2, {0: b"\xff", 1: b"\xc3\xa9"}) == [b"", b'{"text":"\xc3\xa9"}']
+    assert replaced([], {}) == []
+
+
+def test_lines_outside_the_buffer_are_refused() -> None:
+    reader, zero, one = LineReader("text", "id"), np.array([0]), np.array([1])
+    for begin, end in ((-1, 1), (1, 0), (0, 3)):
+        with pytest.raises(ValueError, match=f"line 0 is from {begin} to {end}, and the buffer has 2 bytes"):
+            reader.replace(b"{}", np.array([begin]), np.array([end]), -one, Batch([]))
+    for text in (-2, 1):
+        with pytest.raises(IndexError, match=f"line 0 has text {text} of 1"):
+            reader.replace(b"{}", zero, one, np.array([text]), Batch(["a"]))
+    with pytest.raises(ValueError, match="begins, ends and numbers of texts"):
+        reader.replace(b"{}", zero, one, np.array([-1, -1]), Batch([]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text() | st.binary()))
+def test_texts_become_strings_of_json(texts: list[str | bytes]) -> None:
+    decoded = [text if isinstance(text, str) else text.decode("utf-8", "surrogateescape") for text in texts]
+    quoted = quote(Batch(texts))
+    if not all(map(is_utf8, decoded)):
+        assert quoted is None
+        return
+    assert quoted is not None
+    data, ends = quoted
+    assert [data[begin:end].decode() for begin, end in itertools.pairwise(ends.tolist())] == [
+        json.dumps(text, ensure_ascii=False) for text in decoded]
 
 
 NUMBERS = [0, -1, 9, 10, 99, 100, 10**18, -(10**18), 2**63 - 1, -(2**63)]

@@ -14,7 +14,7 @@ from ndcore.cli.outputs import NamedDocuments, write_table
 from ndcore.cli.passages import colour_ranges, excerpts_by_item, range_in, unite
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.table_files import BATCH as ROWS
-from ndcore.files.table_files import Blocks, Column, Table
+from ndcore.files.table_files import Blocks, Column, Table, Values
 from ndcore.human import counted
 from ndcore.report.marked_passages import Marked, MarkedText, marked_page
 from ndcore.report.model import Figure
@@ -94,7 +94,7 @@ def _list_documents(searched: ContaminationSearch) -> Table:
     corpus = NamedDocuments(searched.corpus)
     columns = [*corpus.columns(), *(Column(name, "integer") for name in ("tokens", "covered", "longest"))]
     positions, *numbers = searched.documents
-    return Table(columns, Blocks([[*corpus.values(positions), *(column.tolist() for column in numbers)]]))
+    return Table(columns, Blocks([[*corpus.values(positions), *numbers]]))
 
 
 def _list_places(searched: ContaminationSearch) -> Table:
@@ -119,15 +119,15 @@ def _tabulate_ranges(searched: ContaminationSearch, ranges: Ranges, parts: Ints,
     if names is not None:
         columns += [Column("item_field", "string"), Column("item_part", "integer")]
 
-    def blocks() -> Iterator[list[list[Any]]]:
+    def blocks() -> Iterator[list[Values]]:
         for start in range(0, len(parts), ROWS):
             some = slice(start, start + ROWS)
             own = parts[some]
-            named: list[list[Any]] = []
+            named: list[Values] = []
             if names is not None:
                 named = [[names[field] for field in searched.parts.field[own].tolist()], numbers[own].tolist()]
-            yield [*corpus.values(ranges[0][some]), *(column[some].tolist() for column in here.values()),
-                   *asked.values(searched.parts.item[own]), *(column[some].tolist() for column in of_items.values()), *named]
+            yield [*corpus.values(ranges[0][some]), *(column[some] for column in here.values()),
+                   *asked.values(searched.parts.item[own]), *(column[some] for column in of_items.values()), *named]
 
     return Table(columns, Blocks(blocks()))
 

@@ -17,7 +17,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.formats import ARCHIVED
 from ndcore.files.outputs import STDOUT, OutputDirectory, OutputFile, lies_in
 from ndcore.files.sources import starts_with
-from ndcore.files.table_files import Column, Table, write_json_lines
+from ndcore.files.table_files import CodedValues, Column, Table, write_json_lines
 from ndcore.report.html import BEGINNING
 
 # The columns of every table of documents about a document in its cluster.
@@ -83,22 +83,19 @@ class NamedDocuments:
         prefix = "" if name == "id" else f"{name}_"
         return [Column(name, "id"), *(Column(prefix + column.name, column.kind) for column in self._places)]
 
-    def values(self, positions: Ints) -> list[list[Any]]:
-        """Return the values of the columns for documents. Raises IndexError for a position beyond the last document."""
-        columns: list[list[Any]] = [[None] * len(positions) for _ in range(1 + len(self._places))]
+    def values(self, positions: Ints) -> list[CodedValues]:
+        """Return the values of the columns for documents. Raises IndexError for a position that no document has."""
+        distinct, codes = np.unique(positions, return_inverse=True)
+        columns: list[list[Any]] = [[] for _ in range(1 + len(self._places))]
         first = 0
         for documents in self._collections:
-            own = np.flatnonzero((positions >= first) & (positions < first + len(documents.ids)))
-            taken = [documents.ids.take(positions[own] - first), *documents.places(positions[own] - first)]
-            if len(own) == len(positions):
-                return taken[: len(columns)]
-            for column, values in zip(columns, taken, strict=False):
-                for at, value in zip(own.tolist(), values, strict=True):
-                    column[at] = value
+            own = distinct[slice(*np.searchsorted(distinct, [first, first + len(documents.ids)]))] - first
+            for column, values in zip(columns, (documents.ids.take(own), *documents.places(own)), strict=False):
+                column += values
             first += len(documents.ids)
-        if len(positions) and positions.max() >= first:
-            raise IndexError(int(positions.max()))
-        return columns
+        if len(distinct) and not 0 <= distinct[0] <= distinct[-1] < first:
+            raise IndexError(int(distinct[0] if distinct[0] < 0 else distinct[-1]))
+        return [CodedValues(column, codes) for column in columns]
 
     def are_numbers(self) -> bool:
         """Tell whether all ids are 64-bit integers."""

@@ -138,6 +138,21 @@ static const uint8_t *copy_run(const uint8_t *p, const uint8_t *end, uint8_t **o
     return p;
 }
 
+/* Copies code points of several bytes from p to *out, which it moves behind them. Returns their end, NULL if one is damaged. */
+static const uint8_t *copy_sequences(const uint8_t *p, const uint8_t *end, uint8_t **out)
+{
+    while (p < end && *p >= 0x80) {
+        uint32_t code_point;
+        const unsigned length = nd_utf8_decode(p, end, &code_point);
+        if (length == 0)
+            return NULL;
+        for (unsigned i = 0; i < length; i++)
+            *(*out)++ = p[i];
+        p += length;
+    }
+    return p;
+}
+
 /* Whether \u and four more bytes are at p. */
 static int begins_unicode(const uint8_t *p, const uint8_t *end) { return end - p >= 6 && p[0] == '\\' && p[1] == 'u'; }
 
@@ -220,17 +235,55 @@ static struct string read_string(const uint8_t *p, const uint8_t *end, uint8_t *
             p = read_escape(p, end, &found);
             continue;
         }
-        while (p < end && *p >= 0x80) {
-            uint32_t code_point;
-            const unsigned length = nd_utf8_decode(p, end, &code_point);
-            if (length == 0)
-                return found;
-            for (unsigned i = 0; i < length; i++)
-                *found.out++ = p[i];
-            p += length;
-        }
+        p = copy_sequences(p, end, &found.out);
     }
     return found;
+}
+
+size_t nd_jsonl_quoted_size(const uint8_t *text, size_t n)
+{
+    size_t size = n + 2;
+    for (size_t i = 0; i < n; i++)
+        size += (size_t)(text[i] == '"') + (text[i] == '\\') + 5 * (size_t)(text[i] < 0x20);
+    return size;
+}
+
+/* Writes a byte below 0x80 of a string of JSON, escaped if it has to be; returns where it ends. */
+static uint8_t *quote_byte(uint8_t byte, uint8_t *out)
+{
+    static const uint8_t digits[] = "0123456789abcdef", names[] = "btn\0fr"; /* of 8 to 13 */
+    if (byte >= 0x20 && byte != '"' && byte != '\\') {
+        *out++ = byte;
+        return out;
+    }
+    *out++ = '\\';
+    if (byte >= 0x20)
+        *out++ = byte;
+    else if (byte >= 8 && byte <= 13 && names[byte - 8])
+        *out++ = names[byte - 8];
+    else {
+        memcpy(out, "u00", 3);
+        out[3] = digits[byte >> 4];
+        out[4] = digits[byte & 15];
+        out += 5;
+    }
+    return out;
+}
+
+size_t nd_jsonl_quote(const uint8_t *text, size_t n, uint8_t *out)
+{
+    const uint8_t *p = text, *const end = text + n, *const begin = out;
+    *out++ = '"';
+    while (p < end) {
+        if (p - text >= 2) /* copy_run looks two bytes back */
+            p = copy_run(p, end, &out);
+        if (p < end && *p < 0x80)
+            out = quote_byte(*p++, out);
+        else if ((p = copy_sequences(p, end, &out)) == NULL)
+            return 0;
+    }
+    *out++ = '"';
+    return (size_t)(out - begin);
 }
 
 /* The end of a number, NULL for an error. *is_integer: neither fraction nor exponent, and not −0. */
@@ -425,4 +478,19 @@ int nd_jsonl_line(const uint8_t *line, const uint8_t *end, const struct nd_jsonl
     if (p == end || *p != '}' || skip_blanks(p + 1, end) != end || found->text == NULL)
         return ND_JSONL_UNUSUAL;
     return ND_JSONL_RECORD;
+}
+
+size_t nd_jsonl_replace(const uint8_t *line, const uint8_t *end, const struct nd_jsonl_fields *fields, const uint8_t *text,
+                        size_t n, uint8_t *strings, uint8_t *out)
+{
+    struct nd_jsonl_record found;
+    if (nd_jsonl_line(line, end, fields, strings, &found) != ND_JSONL_RECORD)
+        return 0;
+    const size_t before = (size_t)(found.value - line), behind = (size_t)(end - found.value_end);
+    const size_t quoted = nd_jsonl_quote(text, n, out + before);
+    if (quoted == 0)
+        return 0;
+    memcpy(out, line, before);
+    memcpy(out + before + quoted, found.value_end, behind);
+    return before + quoted + behind;
 }

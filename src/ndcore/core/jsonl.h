@@ -37,4 +37,16 @@ struct nd_jsonl_record {
 int nd_jsonl_line(const uint8_t *line, const uint8_t *end, const struct nd_jsonl_fields *fields, uint8_t *strings,
                   struct nd_jsonl_record *found);
 
+/* The most bytes that nd_jsonl_quote() writes for a text. */
+size_t nd_jsonl_quoted_size(const uint8_t *text, size_t n);
+
+/* Writes a text as a string of JSON with its quotes, and returns the number of bytes; 0 for a text that is not UTF-8, or has
+ * a surrogate. Escaped are quotes, backslashes and control characters, the last as \b, \t, \n, \f, \r or \u00xx. O(n). */
+size_t nd_jsonl_quote(const uint8_t *text, size_t n, uint8_t *out);
+
+/* Writes a line with another text, and returns the number of bytes, at most end − line + nd_jsonl_quoted_size(); 0 for a line
+ * that is not ND_JSONL_RECORD, and where nd_jsonl_quote() returns 0. All else stays. `strings` as for nd_jsonl_line(). */
+size_t nd_jsonl_replace(const uint8_t *line, const uint8_t *end, const struct nd_jsonl_fields *fields, const uint8_t *text,
+                        size_t n, uint8_t *strings, uint8_t *out);
+
 #endif

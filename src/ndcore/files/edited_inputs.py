@@ -100,8 +100,7 @@ def _write_edited_file(
     else:
         with open_writer(target, source.compression, documents.threads) as file:
             if source.kind == "jsonl":
-                lines = iterate_lines(documents, index, kept, edited.changed, partial(_edit_line, documents, edited), report)
-                file.writelines(line for _, line in lines)
+                file.writelines(lines for _, lines in iterate_lines(documents, index, kept, edited, report))
             elif source.kind == "text":
                 file.write(_encode_text(source, edited.text(documents.span(index).start)))
             else:
@@ -116,7 +115,7 @@ def _write_edited_file(
 
 def _edit_line(documents: FileDocuments, edited: Edited, position: int, line: bytes) -> bytes:
     """Return a record of JSON with its new text."""
-    return replace_text(line, edited, position, documents)
+    return replace_text(documents, position, line, edited.field, edited.text(position))
 
 
 def _edit_row(documents: FileDocuments, source: Source, column: int, edited: Edited, position: int, row: bytes) -> bytes:

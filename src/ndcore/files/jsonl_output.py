@@ -18,8 +18,9 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from ndcore._batch import Batch
 from ndcore._jsonl import LineReader
-from ndcore._types import Bools, Text
+from ndcore._types import Bools, Ints, Text
 from ndcore.files import columnar
 from ndcore.files.csv_tsv import read_header, split_row
 from ndcore.files.documents import FileDocuments
@@ -59,9 +60,18 @@ def with_text(record: bytes, field: str, text: str) -> bytes:
     >>> with_text(b'{"n": -0, "text": "a b" , "n": 1.50}\\n', "text", "b")
     b'{"n": -0, "text": "b" , "n": 1.50}\\n'
     """
-    value, reader = to_json(text), _make_reader(field)
-    replaced = None if reader is None else reader.replace(record, value)
-    return _replace_anywhere(record, field, value) if replaced is None else replaced
+    joined, _ = _replace_texts(record, np.array([0]), np.array([len(record)]), np.array([0]), [text], field)
+    return joined or _replace_anywhere(record, field, to_json(text))
+
+
+def _replace_texts(
+    buffer: bytes, begins: Ints, ends: Ints, which: Ints, texts: list[str], field: str
+) -> tuple[bytes, Ints]:
+    """Join lines, some with new texts, as `LineReader.replace` does; nothing is written of lines that it cannot change."""
+    reader = _make_reader(field)
+    if reader is None:
+        return b"", np.zeros(len(begins) + 1, np.int64)
+    return reader.replace(buffer, begins, ends, which, Batch(texts))
 
 
 @functools.lru_cache(1)
@@ -155,8 +165,7 @@ class Edited(NamedTuple):
         """Put the new text of a document into its record; return False if the text is unchanged."""
         if not self.changed[position]:
             return False
-        text = self.text(position)
-        _put(record, self.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+        _put(record, self.field, _as_str(self.text(position)))
         return True
 
 
@@ -235,36 +244,56 @@ def _write_json_lines(
 ) -> None:
     """Write lines of JSON, each with a line end, and the first one without a byte order mark."""
     first = documents.span(index).start
-    changed = np.ones_like(wanted) if annotation is not None or edited is None else edited.changed
-
-    def change(position: int, line: bytes) -> bytes:
-        line = replace_text(line, edited, position, documents) if edited and edited.changed[position] else line
-        return line if annotation is None else splice(line, annotation(position))
-
-    for position, line in iterate_lines(documents, index, wanted, changed, change, report):
-        file.write(remove_mark(line) if position == first else line)
-        if not line.endswith(b"\n"):
+    lines = (iterate_lines(documents, index, wanted, edited, report) if annotation is None
+             else _annotate_lines(documents, index, wanted, annotation, report, edited))
+    for position, some in lines:
+        file.write(remove_mark(some) if position == first else some)
+        if not some.endswith(b"\n"):
             file.write(b"\n")
 
 
-def iterate_lines(
-    documents: FileDocuments, index: int, wanted: Bools, changed: Bools, change: Callable[[int, bytes], bytes],
-    report: Progress,
+def _annotate_lines(
+    documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation, report: Progress, edited: Edited | None
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the wanted lines of a JSON Lines file; `changed` lines are replaced by ``change(position, line)``.
+    """Yield (position, line) for each wanted line of a JSON Lines file, with its annotation."""
+    for positions, data, begins, ends in _read_lines(documents, index, wanted, report):
+        for position, begin, end in zip(positions.tolist(), begins.tolist(), ends.tolist(), strict=True):
+            line = data[begin:end]
+            if edited is not None and edited.changed[position]:
+                line = replace_text(documents, position, line, edited.field, edited.text(position))
+            yield position, splice(line, annotation(position))
 
-    Consecutive unchanged lines are yielded together. Each piece is preceded by the position of its first line.
-    """
+
+def iterate_lines(
+    documents: FileDocuments, index: int, wanted: Bools, edited: Edited | None, report: Progress
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the wanted lines of a JSON Lines file, some with new texts, many together: (position of the first, lines)."""
+    for positions, data, begins, ends in _read_lines(documents, index, wanted, report):
+        changed = np.zeros(len(positions), np.bool_) if edited is None else edited.changed[positions]
+        field, texts = "", list[str]()
+        if edited is not None:
+            field, texts = edited.field, [_as_str(edited.text(position)) for position in positions[changed].tolist()]
+        which = np.where(changed, np.cumsum(changed) - 1, -1)
+        joined, bounds = _replace_texts(data, begins, ends, which, texts, field)
+        at = 0  # the first line that was not yielded
+        for i in np.flatnonzero(bounds[1:] == bounds[:-1]).tolist():
+            if at < i:
+                yield int(positions[at]), joined[bounds[at] : bounds[i]]
+            position, line = int(positions[i]), data[begins[i] : ends[i]]
+            yield position, replace_text(documents, position, line, field, texts[which[i]]) if changed[i] else line
+            at = i + 1
+        if at < len(positions):
+            yield int(positions[at]), joined[bounds[at] :]
+
+
+def _read_lines(
+    documents: FileDocuments, index: int, wanted: Bools, report: Progress
+) -> Iterator[tuple[Ints, bytes, Ints, Ints]]:
+    """Yield the wanted lines of a JSON Lines file: positions, bytes that hold them, and where in these each is."""
     span, (starts, ends) = documents.span(index), documents.line_spans(index)
     for which, data in read_spans(documents.sources[index], starts, ends):
         rows = np.arange(which.start, which.stop)[wanted[span.start + which.start : span.start + which.stop]]
-        begins, behind, positions = starts[rows] - starts[which.start], ends[rows] - starts[which.start], span.start + rows
-        others, apart = changed[positions], np.ones(len(rows), np.bool_)
-        apart[1:] = others[1:] | others[:-1] | (begins[1:] != behind[:-1])
-        heads = np.flatnonzero(apart)
-        for position, other, begin, end in zip(positions[heads].tolist(), others[heads].tolist(), begins[heads].tolist(),
-                                               behind[np.append(heads, len(rows))[1:] - 1].tolist(), strict=True):
-            yield position, change(position, data[begin:end]) if other else data[begin:end]
+        yield span.start + rows, data, starts[rows] - starts[which.start], ends[rows] - starts[which.start]
         report("writing", span.start + which.stop, len(documents.ids))
 
 
@@ -287,19 +316,24 @@ def _write_records(
                 line = to_json(record)
             else:
                 line = line.translate(_ON_ONE_LINE)
-                line = replace_text(line, edited, position, documents) if edited and edited.changed[position] else line
+                if edited is not None and edited.changed[position]:
+                    line = replace_text(documents, position, line, edited.field, edited.text(position))
             line = line if annotation is None else splice(line, annotation(position))
             file.write(line + b"\n")
 
 
-def replace_text(line: bytes, edited: Edited, position: int, documents: FileDocuments) -> bytes:
+def replace_text(documents: FileDocuments, position: int, line: bytes, field: str, text: Text) -> bytes:
     """Put the new text of a document into its record of JSON; all other bytes stay as they are."""
-    text = edited.text(position)
     try:
-        return with_text(line, edited.field, text.decode("utf-8", "replace") if isinstance(text, bytes) else text)
+        return with_text(line, field, _as_str(text))
     except (ValueError, RecursionError) as error:
         place = documents.place(position)
         raise DocumentError(place.file, place.line, f"cannot be written with its new text: {error}") from error
+
+
+def _as_str(text: Text) -> str:
+    """Return a text as str, with U+FFFD for bytes that are not UTF-8."""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
 def _write_texts(file: IO[bytes], documents: FileDocuments, index: int, wanted: Bools, annotation: Annotation | None,

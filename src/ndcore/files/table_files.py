@@ -18,7 +18,8 @@ from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ndcore._jsonl import encode_rows
+from ndcore._batch import Batch
+from ndcore._jsonl import encode_rows, quote
 from ndcore._types import Ints
 from ndcore.checks import missing
 from ndcore.files.errors import UsageError
@@ -38,12 +39,31 @@ class Column:
     kind: Kind
 
 
+@dataclass(frozen=True)
+class CodedValues(Sequence[Any]):
+    """Values of a column of which many are the same: value i is values[codes[i]]."""
+
+    values: list[Any]
+    codes: Ints
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return CodedValues(self.values, self.codes[at])
+        return self.values[self.codes[at]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.values.__getitem__, self.codes.tolist())
+
+
 Values: TypeAlias = Sequence[Any] | Ints
 
 
 class Blocks:
-    """Rows in blocks: for each block the values of each column, a list or an array of int64. They can be iterated once, also
-    as rows.
+    """Rows in blocks: for each block the values of each column, a sequence or an array of int64. They can be iterated once,
+    also as rows.
     """
 
     def __init__(self, blocks: Iterable[Sequence[Values]]) -> None:
@@ -137,16 +157,21 @@ def _encode_cells(values: Iterable[Any] | Ints) -> Ints | tuple[bytes, Ints, Int
     """Convert values to cells of `encode_rows`: equal strings become one."""
     if isinstance(values, np.ndarray):
         return np.ascontiguousarray(values, np.int64)
-    cells = list(values)
-    types = {*map(type, cells)}
+    if isinstance(values, CodedValues):
+        cells = _encode_cells(values.values)
+        return cells[values.codes] if isinstance(cells, np.ndarray) else (*cells[:2], cells[2][values.codes])
+    listed = list(values)
+    types = {*map(type, listed)}
     if types == {int}:
         with contextlib.suppress(OverflowError):
-            return np.fromiter(cells, np.int64, len(cells))
-    which = np.arange(len(cells), dtype=np.int64)
+            return np.fromiter(listed, np.int64, len(listed))
+    which = np.arange(len(listed), dtype=np.int64)
     if types == {str}:
-        numbers = {value: number for number, value in enumerate(dict.fromkeys(cells))}
-        which, cells = np.fromiter(map(numbers.__getitem__, cells), np.int64, len(cells)), list(numbers)
-    encoded = [cell.encode() for cell in to_json_each(cells)]
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(listed))}
+        which, listed = np.fromiter(map(numbers.__getitem__, listed), np.int64, len(listed)), list(numbers)
+        if (quoted := quote(Batch(listed))) is not None:
+            return *quoted, which
+    encoded = [cell.encode() for cell in to_json_each(listed)]
     return b"".join(encoded), np.cumsum([0, *map(len, encoded)], dtype=np.int64), which
 
 
@@ -193,7 +218,10 @@ def _write_parquet(path: Path, table: Table) -> int:
             arrays = []
             for values, field in zip(block, schema, strict=True):
                 try:
-                    arrays.append(pa.array(values, field.type))
+                    if isinstance(values, CodedValues):
+                        arrays.append(pa.array(values.values, field.type).take(pa.array(values.codes)))
+                    else:
+                        arrays.append(pa.array(values, field.type))
                 except (pa.ArrowException, UnicodeEncodeError):
                     if not pa.types.is_string(field.type):
                         raise

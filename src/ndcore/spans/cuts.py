@@ -14,7 +14,7 @@ from ndcore._batch import Batch
 from ndcore._text import clean
 from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
-from ndcore.spans.token_places import MissingToken, Ranges, TokenPlaces, are_str, find_own_ranges, place_texts
+from ndcore.spans.token_places import MissingToken, Ranges, TokenPlaces, are_str, find_own_ranges, place_bytes, place_texts
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.folding import Folding
 from ndcore.text.shingling import Shingling
@@ -63,8 +63,8 @@ def clean_texts(
 
     whole: cut bytes between characters, as a str. folding: the tokens are of the folded texts.
     """
-    placed = place_texts(texts, shingling, bounds, firsts, lasts, folding, whole=whole)
-    data, offsets = clean(Batch(texts), bounds, placed.start_byte, placed.end_byte, not _has_blank_tokens(shingling))
+    starts, ends = place_bytes(texts, shingling, bounds, firsts, lasts, folding, whole=whole)
+    data, offsets = clean(Batch(texts), bounds, starts, ends, not _has_blank_tokens(shingling))
     left = (data[begin:end] for begin, end in pairwise(offsets.tolist()))
     return [part.decode("utf-8", "surrogatepass") if of_str else part
             for of_str, part in zip(are_str(texts).tolist(), left, strict=True)]

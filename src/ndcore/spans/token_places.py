@@ -47,16 +47,15 @@ def place_ranges(text: Text, shingling: Shingling, firsts: Ints, lasts: Ints) ->
 
 
 def place_texts(
-    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, folding: Folding | None = None, *,
-    whole: bool = False,
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, folding: Folding | None = None
 ) -> TokenPlaces:
     """Find the places of the tokens firsts[i] to lasts[i] − 1 of texts, for all i, without characters shared with others.
 
     Text k has the ranges bounds[k] to bounds[k + 1] − 1, in any order. Tokens of unit byte share a character that has
     several bytes, and with normalize="NFKC" or "scan" other tokens may share one. A range with only a part of a character
-    is empty. The characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one. whole: tokens
-    of unit byte have whole characters, as in a str. folding: the tokens are of the folded texts; a place then covers the
-    whole character references and letters from which its first and last characters come.
+    is empty. The characters of bytes are code points, and each byte outside well-formed UTF-8 counts as one.
+    folding: the tokens are of the folded texts; a place then covers the whole character references and letters from which
+    its first and last characters come.
     Takes O(len): the kernels read the texts once, without the GIL; with stop words, "NFKC" or "scan" `locate_tokens` does.
     Raises ValueError for a callable unit, and MissingToken, an IndexError, for a token that is not there.
     """
@@ -64,12 +63,27 @@ def place_texts(
         return _place_folded(texts, shingling, bounds, firsts, lasts, folding)
     batch, of_str = Batch(texts), are_str(texts)
     rows = np.repeat(np.arange(len(texts)), np.diff(bounds))
-    start, end = _place_bytes(texts, batch, shingling, rows, (firsts, lasts), of_str | whole)
-    within = (start, end) if shingling.unit != "byte" or whole or of_str.all() else _place_bytes(
+    start, end = _place_bytes(texts, batch, shingling, rows, (firsts, lasts), of_str)
+    within = (start, end) if shingling.unit != "byte" or of_str.all() else _place_bytes(
         texts, batch, shingling, rows, (firsts, lasts), np.ones(len(texts), np.bool_))
     cut, offsets, which = _sort_values(np.tile(rows, 2), np.concatenate(within), len(texts))
     counts = characters(batch, cut, offsets, of_str.view(np.uint8))[which]
     return TokenPlaces(counts[: len(rows)], counts[len(rows) :], start, end)
+
+
+def place_bytes(
+    texts: Sequence[Text], shingling: Shingling, bounds: Ints, firsts: Ints, lasts: Ints, folding: Folding | None = None, *,
+    whole: bool = False,
+) -> Spans:
+    """Find the places of ranges of tokens in bytes of UTF-8 alone, as `place_texts` does.
+
+    whole: tokens of unit byte have whole characters in bytes too, as in a str.
+    """
+    if folding is not None:
+        placed = _place_folded(texts, shingling, bounds, firsts, lasts, folding)
+        return placed.start_byte, placed.end_byte
+    rows = np.repeat(np.arange(len(texts)), np.diff(bounds))
+    return _place_bytes(texts, Batch(texts), shingling, rows, (firsts, lasts), are_str(texts) | whole)
 
 
 def are_str(texts: Sequence[Text]) -> Bools:
