@@ -214,7 +214,7 @@ cdef class LineReader:
         Returns
         -------
         (bytes, int64 (lines + 1,))
-            The lines, and their bounds. Nothing is written of a line that gets a text and is unusual, or has more than 32 MiB,
+            The lines, and their bounds. Nothing is written of a line that gets a text and is unusual or above 32 MiB,
             or whose text is not UTF-8.
         """
         cdef Py_ssize_t i, n = begins.shape[0]
@@ -256,7 +256,7 @@ cdef class LineReader:
 def quote(Batch texts not None):
     """Write texts as strings of JSON; return (bytes, ends int64 (n + 1,)), or None if one is not UTF-8 or has a surrogate.
 
-    String i is bytes[ends[i]:ends[i + 1]], with its quotes. Nothing is escaped but quotes, backslashes and control characters.
+    String i is bytes[ends[i]:ends[i + 1]], with its quotes. Only quotes, backslashes and control characters are escaped.
     """
     cdef size_t i, size = 0, length
     cdef int64_t[::1] ends = np.zeros(texts.count + 1, np.int64)
