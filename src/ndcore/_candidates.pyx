@@ -870,7 +870,8 @@ cdef class NumberedBitmaps:
         return self.live
 
     def __contains__(self, int64_t number):
-        return self.find(number) > 0
+        with self.lock:  # `add` replaces arrays
+            return self.find(number) > 0
 
     cdef uint32_t find(self, int64_t number) noexcept nogil:
         """Return the row of a document, 0 where it has none."""

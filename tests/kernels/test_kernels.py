@@ -105,6 +105,7 @@ def test_the_last_of_two_demands_counts():
 # ---------------------------------------------------------------------------------------------- using
 
 
+@pytest.mark.thread_unsafe(reason="it chooses the kernels of the process")
 def test_using_restores_what_ran_before():
     before = _minhash.kernel.chosen()
     with nd.using(minhash="portable"):
@@ -123,6 +124,7 @@ def test_using_restores_what_ran_before():
         ({"minhash": "portable", "nothing": "portable"}, "there is no kernel 'nothing'"),
     ],
 )
+@pytest.mark.thread_unsafe(reason="it chooses the kernels of the process")
 def test_nothing_has_changed_where_a_demand_cannot_be_met(demands, message):
     before = _minhash.kernel.chosen()
     with pytest.raises(ValueError, match=message), nd.using(**demands):

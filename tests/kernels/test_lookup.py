@@ -60,6 +60,7 @@ def test_wrong_shapes_are_refused():
         made.search(np.zeros(3, np.uint64), 0, None)
 
 
+@pytest.mark.thread_unsafe(reason="only the main thread handles signals")
 def test_long_searches_hear_signals():
     """Each of many rows finds all documents: the search ends when a signal says so."""
     made = postings(np.zeros((20_000, 4), np.uint64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -295,6 +296,26 @@ def test_numbered_bitmaps_refuse_what_is_no_document():
     assert len(made) == 0 and made.near(np.ones(1, np.uint64), np.array([-1, 1], np.int64)).tolist() == [UNKNOWN] * 2
     with pytest.raises(ValueError, match="threshold"):
         NumberedBitmaps(0.0, 1 << 20)
+
+
+def test_threads_look_for_a_numbered_bitmap_while_another_adds():
+    """Also where `add` replaces the arrays of all documents by larger ones."""
+    values, last = np.arange(1, 40, dtype=np.uint64), 30_000
+    for _ in range(10):
+        made = NumberedBitmaps(0.8, 1 << 30)
+        made.add(0, values)
+
+        def look(_, made=made):
+            found = {True}
+            while last not in made:
+                found |= {0 in made, -1 not in made}
+            return found
+
+        with ThreadPoolExecutor(3) as pool:
+            looks = pool.map(look, range(3))
+            for number in range(300, last + 1, 300):
+                made.add(number, values)
+            assert list(looks) == [{True}] * 3
 
 
 def test_numbered_bitmaps_forget_the_older_half():

@@ -132,7 +132,7 @@ def test_threads_end_when_another_one_fails():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_items_come_in_order_and_an_error_after_them(threads):
-    made = []
+    caller, made = threading.current_thread(), []
 
     def numbers():
         for i in range(10_000):
@@ -145,7 +145,7 @@ def test_items_come_in_order_and_an_error_after_them(threads):
         for i in read_ahead(numbers(), lambda i: i % 100 == 0, threads):
             taken.append(i)
     assert taken == list(range(10_000))
-    assert {thread is threading.main_thread() for _, thread in made} == {threads == 1}
+    assert {thread is caller for _, thread in made} == {threads == 1}
     assert list(read_ahead([], bool, threads)) == []
 
 
@@ -168,10 +168,10 @@ def test_no_items_are_made_any_more_when_the_caller_leaves():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_work_beside_a_block(threads):
-    done = []
+    caller, done = threading.current_thread(), []
     with beside(lambda: done.append(threading.current_thread()), threads):
         pass
-    assert [thread is threading.main_thread() for thread in done] == [threads == 1]
+    assert [thread is caller for thread in done] == [threads == 1]
     with pytest.raises(ZeroDivisionError), beside(lambda: 1 / 0, threads):
         pass
 

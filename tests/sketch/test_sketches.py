@@ -336,6 +336,23 @@ def test_threads_ask_for_the_fields_of_one_object_at_once(sketcher):
             assert list(pool.map(fields, [made] * 8)) == [expected] * 8
 
 
+def test_another_thread_estimates_the_sizes_between_two_looks(monkeypatch):
+    """A thread keeps the function that it saw, although the estimates of another thread take its place."""
+    made = nd.MinHasher(32).sketch_many(DOCUMENTS)
+    expected = nd.MinHasher(32).sketch_many(DOCUMENTS).sizes
+    looks = []
+
+    def look(sketches):
+        looks.append(vars(sketches)["_sizes"])
+        vars(sketches)["_sizes"] = expected  # by the other thread, after this look
+        return looks[-1]
+
+    assert callable(made._sizes)
+    monkeypatch.setattr(nd.Sketches, "_sizes", property(look, lambda *_: None), raising=False)
+    assert made.sizes is expected
+    assert callable(looks[0]) and looks[-1] is expected
+
+
 @either
 def test_threads_share_a_sketcher(sketcher):
     texts = DOCUMENTS + [f"{k} " * 3000 + "of many words" for k in range(8)]

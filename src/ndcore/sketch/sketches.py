@@ -158,8 +158,8 @@ class Sketches:
     @property
     def sizes(self) -> Floats:
         """Numbers of distinct shingles, see the class; estimated at the first access."""
-        if callable(self._sizes):
-            self.sizes = self._sizes()
+        if callable(estimate := self._sizes):  # one look: another thread may estimate them meanwhile
+            self.sizes = estimate()
         return self._sizes  # type: ignore[return-value]
 
     @sizes.setter
