@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from corpus import Corpus, natural
-from exact import Join, exact_join, shingle_sets
+from exact import Join, exact_join
 from measure import Report, options
 from numpy.typing import NDArray
 from spark_shapes import LOCAL, session
@@ -157,7 +157,7 @@ def main() -> int:
     report = Report("spark_quality", arguments)
     corpus = versions(documents)
     report.inputs.append(corpus.facts())
-    join = exact_join(shingle_sets(corpus.texts), threshold)
+    join = exact_join(corpus.texts, threshold)
     table = report.table("spark_quality", f"Three ways on Spark, {len(join.a):,} near pairs at {threshold}, {LOCAL}", [
         "way", "documents", "kept", "near pairs left", "near pairs left %", "dropped without a near kept one",
         "of the dropped %", "seconds"])
