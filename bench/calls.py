@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import trees
 from generating import syllables
-from measure import Report, interleaved, options, pinned
+from measure import Option, Report, interleaved, pinned, program
 
 import ndcore as nd
 from ndcore.reference import dedup as reference_dedup
@@ -283,28 +284,22 @@ def repeated(call: Call, seconds: float) -> Callable[[], None]:
     return run
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=20)
-    parser.add_argument("--against", metavar="TREE", help="another source tree with built extensions: ratios to it")
-    trees.add_options(parser)
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.alternations = 3
-    report = Report("calls", arguments)
-    chosen = [call for call in calls().values() if arguments.only in call.name]
+def ask(report: Report, given: Namespace) -> None:
+    """Check the calls, then measure them, or compare them with those of another tree."""
+    chosen = [call for call in calls().values() if given.only in call.name]
     check(report, chosen)
-    if arguments.against:
-        return trees.compare(arguments.against, "calls", only=arguments.only, alternations=arguments.alternations,
-                             wall=arguments.wall) or bool(report.failures)
+    if given.against:
+        trees.compare(given.against, "calls", only=given.only, alternations=given.alternations, wall=given.wall)
+        sys.exit(bool(report.failures))
     with pinned():
-        loops = {call.name: repeated(call, 0.001 if arguments.quick else 0.02) for call in chosen}
-        times = interleaved(loops, arguments.repeats, arguments.warm_up)
+        loops = {call.name: repeated(call, 0.001 if given.quick else 0.02) for call in chosen}
+        times = interleaved(loops, given.repeats, given.warm_up)
     table = report.table("calls", "One call, µs; texts differ on every call", ["call", "median", "least", "IQR %"])
     for call in chosen:
         taken, scale = times[call.name], 1e6 / call.items / loops[call.name].count  # type: ignore[attr-defined]
         table.add(call.name, scale * taken.median, scale * taken.least, 100 * taken.spread)
-    return report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("calls", ask, __doc__, repeats=20, **trees.OPTIONS,
+            against=Option(None, "another source tree with built extensions: ratios to it"))

@@ -7,14 +7,14 @@ byte strings begin at a random offset.
 from __future__ import annotations
 
 import json
-import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import native
 import numpy as np
 from generating import base_words, generated
-from measure import Report, interleaved, loops, options, pinned, say
+from measure import Report, interleaved, loops, pinned, program, say
 from native import ffi
 from numpy.typing import NDArray
 
@@ -403,7 +403,7 @@ def forms(kernel: Kernel) -> list[str]:
     return [name for name, state in known.items() if state != "not on this CPU"]
 
 
-def measured(report: Report, bench: Bench, kernel: Kernel, arguments: Any) -> Iterator[list[Any]]:
+def measured(report: Report, bench: Bench, kernel: Kernel, given: Namespace) -> Iterator[list[Any]]:
     """Rows of the table: check each variant, then time them in turns."""
     cases = {}
     for form in forms(kernel):
@@ -413,9 +413,9 @@ def measured(report: Report, bench: Bench, kernel: Kernel, arguments: Any) -> It
         expected = list(kernel.expected())
         found = list(kernel.run())[: len(expected)]
         report.require(found == expected, f"{kernel.name}, {kernel.items} items, {form}: not what the reference says")
-        run = loops(kernel.run, 0.0005 if arguments.quick else 0.02)
+        run = loops(kernel.run, 0.0005 if given.quick else 0.02)
         cases[form] = (run, lambda run=run, form=form: (native.use(bench.c, kernel.stem, form), run()))
-    times = interleaved({form: case for form, (_, case) in cases.items()}, arguments.repeats, arguments.warm_up)
+    times = interleaved({form: case for form, (_, case) in cases.items()}, given.repeats, given.warm_up)
     native.use(bench.c, kernel.stem, None)
     for form, taken in times.items():
         count = cases[form][0].count  # type: ignore[attr-defined]
@@ -424,21 +424,18 @@ def measured(report: Report, bench: Bench, kernel: Kernel, arguments: Any) -> It
                100 * taken.spread, size / taken.median / 1e9]
 
 
-def main() -> int:
-    arguments = options(__doc__, repeats=20).parse_args()
-    library, command = native.compiled()
-    report = Report("kernels", arguments)
-    report.details["compiled"] = command
+def ask(report: Report, given: Namespace) -> None:
+    """Measure all kernels."""
+    library, report.details["compiled"] = native.compiled()
     table = report.table("kernels", "Kernels, one core", [
         "kernel", "variant", "items", "item", "ns/item", "least", "IQR %", "GB/s"])
     bench = Bench(library, seed=1)
     with pinned():
-        for kernel in kernels(bench, arguments.quick):
+        for kernel in kernels(bench, given.quick):
             say(f"{kernel.name}, {kernel.items} items")
-            for row in measured(report, bench, kernel, arguments):
+            for row in measured(report, bench, kernel, given):
                 table.add(*row)
-    return report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("kernels", ask, __doc__, repeats=20)

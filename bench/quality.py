@@ -13,17 +13,16 @@ Reported besides: what the filter proposed and missed.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from corpus import QUALITY, Corpus, add_options, data_folder, load, names, natural
+from corpus import DATA, QUALITY, Corpus, data_folder, load, names, natural
 from exact import Dropped, Join, TokenSets, exact_join, judge_dropped
-from measure import Report, Table, options, say
+from measure import Option, Report, Table, program, say
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -146,14 +145,12 @@ def check_complete(report: Report, case: Case, join: Join, threshold: float) -> 
     report.require(same, f"{case.corpus.name} at {threshold}, complete: {len(ours.a)} pairs, not {exact.sum()}")
 
 
-def judge(
-    report: Report, case: Case, join: Join, threshold: float, main: Table, arguments: argparse.Namespace
-) -> None:
+def judge(report: Report, case: Case, join: Join, threshold: float, main: Table, given: Namespace) -> None:
     """One corpus at one threshold."""
-    result, candidates, seconds = run_engine(case, threshold, arguments.max_holders)
+    result, candidates, seconds = run_engine(case, threshold, given.max_holders)
     dropped, survived = judge_dropped(result, case.tokens), survival(result, join)
     check(report, case.corpus.name, result, dropped, join, survived)
-    check_join(report, case, join, threshold, arguments.sample)
+    check_join(report, case, join, threshold, given.sample)
     check_complete(report, case, join, threshold)
     design = result.filter
     main.add(
@@ -168,44 +165,32 @@ def judge(
     })
 
 
-def judge_corpus(report: Report, case: Case, main: Table, arguments: argparse.Namespace) -> None:
-    """One corpus at all thresholds."""
-    lowest = exact_join(case.corpus.texts, min(arguments.thresholds))
-    for threshold in arguments.thresholds:
-        near = lowest.resemblance >= threshold
-        judge(report, case, Join(*(column[near] for column in lowest)), threshold, main, arguments)
-
-
-def corpora(arguments: argparse.Namespace) -> list[Callable[[], Corpus]]:
+def corpora(given: Namespace) -> list[Callable[[], Corpus]]:
     """Functions that load the corpora asked for; generated text where there is no folder."""
-    folder = data_folder(arguments.data)
+    folder = data_folder(given.data)
     if folder is None:
-        size = (400, 2_000_000) if arguments.quick else (3_000, 20_000_000)
+        size = (400, 2_000_000) if given.quick else (3_000, 20_000_000)
         return [lambda: natural(1, *size)]
-    chosen = arguments.corpora or (names(folder) if arguments.all else QUALITY)
-    limit = 300 if arguments.quick else None
+    chosen = given.corpora or (names(folder) if given.all else QUALITY)
+    limit = 300 if given.quick else None
     return [lambda name=name: load(name, folder, limit) for name in chosen]
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    add_options(parser)
-    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="these only")
-    parser.add_argument("--all", action="store_true", help="all corpora of the folder")
-    parser.add_argument("--thresholds", nargs="+", type=float, default=[0.5, 0.8, 0.9], metavar="T")
-    parser.add_argument("--max-holders", type=int, default=1000, metavar="N", help="of near_duplicates (default 1000)")
-    parser.add_argument("--sample", type=int, default=250, help="documents joined by brute force too")
-    arguments = parser.parse_args()
-    report = Report("quality", arguments)
+def ask(report: Report, given: Namespace) -> None:
+    """Judge all corpora at all thresholds."""
     table = report.table("quality", "near_duplicates against the exact join of word 5-shingles", COLUMNS)
-    for make in corpora(arguments):
+    for make in corpora(given):
         corpus = make()
         report.inputs.append(corpus.facts())
         say(f"{corpus.name}: {len(corpus)} documents")
         case = Case(corpus, TokenSets(corpus.texts))
-        judge_corpus(report, case, table, arguments)
-    return report.finish()
+        lowest = exact_join(corpus.texts, min(given.thresholds))
+        for threshold in given.thresholds:
+            near = lowest.resemblance >= threshold
+            judge(report, case, Join(*(column[near] for column in lowest)), threshold, table, given)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("quality", ask, __doc__, data=DATA, corpora=Option([], "of the folder, these only"),
+        all=Option(False, "all corpora of the folder"), thresholds=Option([0.5, 0.8, 0.9], "of resemblance"),
+        max_holders=Option(1000, "of near_duplicates"), sample=Option(250, "documents joined by brute force too"))

@@ -22,7 +22,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,7 +32,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from measure import Report, Watched, memory_of_trees, options
+from measure import WORK, Option, Report, Watched, memory_of_trees, program
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -228,21 +227,20 @@ def cluster(folder: Path, memory: str) -> Iterator[tuple[str, dict[str, int]]]:
             process.wait(WAIT)
 
 
-def run_benchmark(name: str, parser: argparse.ArgumentParser, run_on: Callable[[Report, Place, Path], None]) -> int:
-    """Run a benchmark where the options say: in local[2], or on a master and two workers that are started for it."""
-    parser.add_argument("--cluster", action="store_true", help="a master and two workers of one core each")
-    parser.add_argument("--partitions", type=int, default=16, help="of a shuffle (default 16)")
-    parser.add_argument("--worker-memory", default="4g", help="of each worker, Python included (default 4g)")
-    parser.add_argument("--executor-memory", default="2g", help="of Java in each worker (default 2g)")
-    parser.add_argument("--driver-memory", default="2g", help="of the driver's Java (default 2g)")
-    parser.add_argument("--work", metavar="FOLDER", help="for files; 3 KB a document (default: a temporary folder)")
-    arguments = parser.parse_args()
-    report = Report(f"{name}_cluster" if arguments.cluster else name, arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        place = cluster(Path(folder), arguments.worker_memory) if arguments.cluster else contextlib.nullcontext((LOCAL, {}))
-        with place as (master, workers):
-            run_on(report, Place(master, workers, arguments), Path(folder))
-    return report.finish()
+OPTIONS = {
+    "cluster": Option(False, "a master and two workers of one core each"), "work": WORK,
+    "partitions": Option(16, "of a shuffle"), "worker_memory": Option("4g", "of each worker, Python included"),
+    "executor_memory": Option("2g", "of Java in each worker"), "driver_memory": Option("2g", "of the driver's Java"),
+}
+
+
+@contextlib.contextmanager
+def place_of(report: Report, given: argparse.Namespace) -> Iterator[Place]:
+    """Where the options say: local[2], or a master and two workers that are started for it, which the report's name says."""
+    report.name += "_cluster" if given.cluster else ""
+    place = cluster(given.folder, given.worker_memory) if given.cluster else contextlib.nullcontext((LOCAL, {}))
+    with place as (master, workers):
+        yield Place(master, workers, given)
 
 
 @dataclass(frozen=True)
@@ -382,35 +380,29 @@ def size_of(folder: Path) -> int:
 # ---- all of it
 
 
-def run_on(report: Report, place: Place, work: Path) -> None:
+def ask(report: Report, given: argparse.Namespace) -> None:
     """Run each shape on Spark and locally, compare, and tabulate."""
-    arguments = place.arguments
-    title = f"Collections of hard shapes, tasks of {arguments.task_pairs:,} pairs, {place.name}"
-    table = report.table("spark_shapes", title, [
-        "shape", "documents", "MB", "seconds", "local seconds", "kept", "seconds of tasks", "failed tasks",
-        "longest task seconds", "bytes shuffled a document", "memory of the largest worker MB", "memory of the driver MB"])
-    for name in arguments.shapes:
-        shape = SHAPES[name](1e-3 if arguments.quick else arguments.scale)
-        nbytes = write(shape, work / name)
-        done = place.run(work / name, work, THRESHOLD, task_pairs=arguments.task_pairs)
-        shutil.rmtree(work / name)
-        expected, seconds = local(shape)
-        for what in differences(done.rows(), expected.labels, expected.classes, expected.resemblance):
-            report.require(False, f"{name}: {what} differ from the local ones")
-        events = done.events
-        table.add(name, shape.documents, nbytes / 1e6, done.seconds, seconds,
-                  int(np.sum(expected.labels == np.arange(shape.documents))), sum(events.cpu.values()), events.failed,
-                  max(events.longest.values()), sum(events.shuffled.values()) / shape.documents, done.largest_worker,
-                  done.memory["driver"] / 1e6)
-
-
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="NAME", help=", ".join(SHAPES))
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the documents (default 1)")
-    parser.add_argument("--task-pairs", type=int, default=1000, help="pairs that a task may hold (default 1000)")
-    return run_benchmark("spark_shapes", parser, run_on)
+    with place_of(report, given) as place:
+        title = f"Collections of hard shapes, tasks of {given.task_pairs:,} pairs, {place.name}"
+        table = report.table("spark_shapes", title, [
+            "shape", "documents", "MB", "seconds", "local seconds", "kept", "seconds of tasks", "failed tasks",
+            "longest task seconds", "bytes shuffled a document", "memory of the largest worker MB",
+            "memory of the driver MB"])
+        for name in given.shapes:
+            shape, source = SHAPES[name](given.scale), given.folder / name
+            nbytes = write(shape, source)
+            done = place.run(source, given.folder, THRESHOLD, task_pairs=given.task_pairs)
+            shutil.rmtree(source)
+            expected, seconds = local(shape)
+            for what in differences(done.rows(), expected.labels, expected.classes, expected.resemblance):
+                report.require(False, f"{name}: {what} differ from the local ones")
+            events = done.events
+            table.add(name, shape.documents, nbytes / 1e6, done.seconds, seconds,
+                      int(np.sum(expected.labels == np.arange(shape.documents))), sum(events.cpu.values()), events.failed,
+                      max(events.longest.values()), sum(events.shuffled.values()) / shape.documents, done.largest_worker,
+                      done.memory["driver"] / 1e6)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("spark_shapes", ask, __doc__, shapes=Option(list(SHAPES), "collections", choices=SHAPES), **OPTIONS,
+            scale=Option(1.0, "share of the documents", 1e-3), task_pairs=Option(1000, "pairs that a task may hold"))

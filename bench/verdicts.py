@@ -13,15 +13,15 @@ Required, else the exit code is 1: a few sketches of several kinds are the ones 
 from __future__ import annotations
 
 import json
-import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from corpus import Corpus, add_options, data_folder, lines, load
-from measure import Report, options
+from corpus import DATA, Corpus, data_folder, lines, load
+from measure import Report, program
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -187,16 +187,11 @@ def check_reference(report: Report, texts: Sequence[str]) -> None:
         report.require(ours == theirs, f"{name}: the sketches of {len(texts)} documents differ from the reference")
 
 
-def main() -> int:
-    """Run from the command line."""
-    parser = options(__doc__, 1)
-    add_options(parser)
-    given = parser.parse_args()
+def ask(report: Report, given: Namespace) -> None:
+    """Judge every method on every corpus."""
     folder = data_folder(given.data)
     if folder is None:
-        print("no folder of corpora: give --data or NDCORE_DATA", file=sys.stderr)
-        return 2
-    report = Report("verdicts", given)
+        raise SystemExit("no folder of corpora: give --data or NDCORE_DATA")
     names = LABELLED[:2] if given.quick else sorted(LABELLED + PAIRED)
     corpora = [labelled(name, folder, 200 if given.quick else MOST) for name in names]
     for corpus in corpora:
@@ -230,8 +225,7 @@ def main() -> int:
             apart.add(name, size or "all", *(f"{quality.f1:.3f} | {quality.sound:.3f}" for quality in qualities))
         report.details.setdefault("qualities", []).append({"method": name, "bytes": size, **{
             corpus: quality._asdict() for corpus, quality in zip(names, qualities, strict=True)}})
-    return report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("verdicts", ask, __doc__, data=DATA)
