@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import trees
+from exact import reference_sketch
 from generating import syllables
 from measure import Option, Report, interleaved, pinned, program
 
@@ -24,7 +25,6 @@ from ndcore.reference import dedup as reference_dedup
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
-from ndcore.reference import sketches as reference_sketches
 
 TEXTS, PAGES, LISTS = 4096, 256, 64  # different texts of 11 words, pages, and lists of texts
 WORDS, PAGE_WORDS, LISTED_WORDS = 11, 1300, 60
@@ -79,52 +79,39 @@ def encoded(listed: Sequence[str]) -> list[bytes]:
 # ---- sketches
 
 
-def signature(prints: list[int]) -> list[int]:
-    """Compute a signature by the reference."""
-    return reference_sketches.signature(prints, 84)
+SKETCHERS: dict[str, Any] = {
+    "MinHasher(84)": nd.MinHasher(84), "BottomSketcher(200)": nd.BottomSketcher(200), "ModSketcher(25)": nd.ModSketcher(25),
+    "SimHasher()": nd.SimHasher(),
+}
 
 
-def sketchers() -> dict[str, tuple[Any, Callable[[list[int]], Any]]]:
-    """List sketchers with the reference of their values."""
-    return {
-        "MinHasher(84)": (nd.MinHasher(84), signature),
-        "BottomSketcher(200)": (nd.BottomSketcher(200), lambda prints: reference_sketches.bottom(prints, 200)),
-        "ModSketcher(25)": (nd.ModSketcher(25), lambda prints: reference_sketches.mod(prints, 25)),
-        "SimHasher()": (nd.SimHasher(), reference_sketches.simhash),
-    }
-
-
-def of_shingles(reference: Callable[[list[int]], Any], listed: Sequence[str]) -> Callable[[int], Any]:
-    """Return the expectation of the call number i by a reference on fingerprints."""
-    return lambda i: reference(reference_shingling.fingerprints(listed[i % len(listed)]))
-
-
-def sketch_call(name: str, sketcher: Any, given: Sequence[str | bytes], expected: Callable[[int], Any]) -> Call:
-    """Sketch one text after another."""
-    n = len(given)
-    return Call(name, lambda i: sketcher.sketch(given[i % n]), lambda made: made[0].tolist(), expected)
+def sketch_call(name: str, sketcher: Any, listed: Sequence[str], given: Sequence[str | bytes] = ()) -> Call:
+    """Sketch one text after another. given: the texts in another form."""
+    n, given = len(listed), given or listed
+    return Call(name, lambda i: sketcher.sketch(given[i % n]), lambda made: np.atleast_1d(made[0]).tolist(),
+                lambda i: reference_sketch(sketcher, listed[i % n]))
 
 
 def sketch_calls() -> list[Call]:
     """Sketch one document, and as many pages at once for comparison."""
     calls, short, pages = [], texts(WORDS, TEXTS, 1), texts(PAGE_WORDS, PAGES, 2)
     marked = texts(WORDS, TEXTS, 3, "ç")
-    for name, (sketcher, reference) in sketchers().items():
-        plain, long = of_shingles(reference, short), of_shingles(reference, pages)
+    for name, sketcher in SKETCHERS.items():
         calls += [
-            sketch_call(f"{name}.sketch(str, 11 words)", sketcher, short, plain),
-            sketch_call(f"{name}.sketch(str, 9 KB)", sketcher, pages, long),
+            sketch_call(f"{name}.sketch(str, 11 words)", sketcher, short),
+            sketch_call(f"{name}.sketch(str, 9 KB)", sketcher, pages),
             Call(f"{name}.sketch_many(256 pages), a page", lambda i, made=sketcher.sketch_many: made(pages, threads=1),
-                 lambda made: made[0].tolist(), lambda i, first=long: first(0), PAGES),
+                 lambda made: np.atleast_1d(made[0]).tolist(),
+                 lambda i, sketcher=sketcher: reference_sketch(sketcher, pages[0]), PAGES),
         ]
-    minhash, reference = sketchers()["MinHasher(84)"]
+    minhash = SKETCHERS["MinHasher(84)"]
     return [
         *calls,
-        sketch_call("MinHasher(84).sketch(str, 11 words, not ASCII)", minhash, marked, of_shingles(reference, marked)),
-        sketch_call("MinHasher(84).sketch(bytes, 11 words)", minhash, encoded(short), of_shingles(reference, short)),
+        sketch_call("MinHasher(84).sketch(str, 11 words, not ASCII)", minhash, marked),
+        sketch_call("MinHasher(84).sketch(bytes, 11 words)", minhash, short, encoded(short)),
         Call("MinHasher(84).sketch_many(100 of 11 words)",
              lambda i: minhash.sketch_many(short[100 * i % 4000:][:100], threads=1), lambda made: made[99].tolist(),
-             lambda i: of_shingles(reference, short)(100 * i % 4000 + 99)),
+             lambda i: reference_sketch(minhash, short[100 * i % 4000 + 99])),
     ]
 
 

@@ -1,20 +1,21 @@
 """Exact resemblances, twice: the similarity join by shingle sets, and any pair by plain Python tokens.
 
 The join counts the shared shingles of all pairs of documents as a product of sparse matrices. What a result says of the
-documents that it drops is computed a second time, from tokens and without fingerprints.
+documents that it drops is computed a second time, from tokens and without fingerprints. Sketches come from the reference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
-from ndcore import NearDuplicates, Shingling
+import ndcore as nd
 from ndcore._sets import distinct
+from ndcore.reference import shingling, sketches
 from ndcore.reference import text as reference_text
 
 Ints = NDArray[np.int64]
@@ -33,7 +34,7 @@ class Join(NamedTuple):
 
 def exact_join(texts: Sequence[str], threshold: float) -> Join:
     """Every pair of documents with shingles whose exact resemblance is at least the threshold."""
-    values, offsets = distinct(*Shingling().fingerprints_many(texts))
+    values, offsets = distinct(*nd.Shingling().fingerprints_many(texts))
     sizes, (_, shingle) = np.diff(offsets), np.unique(values, return_inverse=True)
     has = csr_array((np.ones(len(shingle), np.int64), shingle, offsets), (len(texts), shingle.max(initial=0) + 1))
     others, found = has.T.tocsr(), [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
@@ -109,7 +110,7 @@ class TokenSets:
         return (self.resemblance(i, j) == 1.0) == (verdict == "shingle")
 
 
-def judge_dropped(result: NearDuplicates, sets: TokenSets) -> Dropped:
+def judge_dropped(result: nd.NearDuplicates, sets: TokenSets) -> Dropped:
     """Recompute everything that the result says of the documents it drops."""
     below = wrong_resemblance = wrong_class = not_kept = 0
     for i in result.duplicates.tolist():
@@ -121,3 +122,29 @@ def judge_dropped(result: NearDuplicates, sets: TokenSets) -> Dropped:
         wrong_class += not sets.holds(verdict, i, label)
         not_kept += int(result.labels[label]) != label
     return Dropped(below, wrong_resemblance, wrong_class, not_kept)
+
+
+# ---- sketches
+
+
+def reference_sketch(sketcher: Any, text: str) -> list[int]:
+    """The sketch of a text by plain Python, for every kind of sketcher with shingles of words."""
+    members = shingling.fingerprints(text, width=sketcher.shingling.width)
+    match sketcher:
+        case nd.SimHasher():
+            return [sketches.simhash(members, sketcher.weights)]
+        case nd.BottomSketcher():
+            return sketches.bottom(members, sketcher.size)
+        case nd.ModSketcher(modulus="adaptive"):
+            return sketches.adaptive(members)[1]
+        case nd.ModSketcher():
+            return sketches.mod(members, sketcher.modulus)
+        case nd.Winnower():
+            return [z for z, _ in sketches.winnow(members, sketcher.window)]
+        case nd.WeightedMinHasher():
+            return sketches.weighted_signature(members, sketcher.num_perm)
+        case nd.BucketSketcher():
+            return sketches.bucket_signatures(members, sketcher.lists, sketcher.least)
+        case nd.MinHasher(method="fast"):
+            return sketches.fast_signature(members, sketcher.num_perm)
+    return sketches.signature(members, sketcher.num_perm)

@@ -15,15 +15,11 @@ from typing import Any
 
 import numpy as np
 from corpus import DATA, Corpus, data_folder, load, natural, sample
+from exact import reference_sketch
 from generating import Words, generated, scripts, words_of
 from measure import Report, Table, interleaved, pinned, program, usable_cpus
 
 import ndcore as nd
-from ndcore.reference import shingling as reference_shingling
-from ndcore.reference import sketches as reference_sketches
-from ndcore.reference.sketches import fast_signature
-from ndcore.reference.sketches import simhash as reference_simhash
-from ndcore.reference.sketches import winnow as reference_winnow
 
 Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.Winnower | nd.SimHasher
 TASKS: dict[str, Sketcher] = {
@@ -70,29 +66,12 @@ def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
 # ---- checks
 
 
-def expected(sketcher: Sketcher, text: str) -> list[int]:
-    """The sketch by plain Python."""
-    members = reference_shingling.fingerprints(text)
-    if isinstance(sketcher, nd.SimHasher):
-        return [reference_simhash(members, sketcher.weights)]
-    if isinstance(sketcher, nd.BottomSketcher):
-        return reference_sketches.bottom(members, sketcher.size)
-    if isinstance(sketcher, nd.ModSketcher):
-        if sketcher.modulus == "adaptive":
-            return reference_sketches.adaptive(members)[1]
-        return reference_sketches.mod(members, sketcher.modulus)
-    if isinstance(sketcher, nd.Winnower):
-        return [z for z, _ in reference_winnow(members, sketcher.window)]
-    by = fast_signature if sketcher.method == "fast" else reference_sketches.signature
-    return list(by(members, sketcher.num_perm))
-
-
 def check_reference(report: Report, texts: Sequence[str]) -> None:
     """Every task in every form against plain Python, to the bit."""
     for form in forms():
         for name, sketcher in TASKS.items():
             made = list(in_form(form, partial(sketcher.sketch_many, texts))())
-            known = [expected(sketcher, text) for text in texts]
+            known = [reference_sketch(sketcher, text) for text in texts]
             same = [np.atleast_1d(row).tolist() for row in made] == known
             report.require(same, f"{name}, {form}: sketches differ from the reference")
 
