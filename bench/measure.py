@@ -20,7 +20,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import textwrap
 import threading
 import time
 from collections import Counter, defaultdict
@@ -298,12 +297,11 @@ def loops(run: Callable[[], Any], least: float) -> Callable[[], None]:
 
 @dataclass
 class Table:
-    """Rows under columns; `name` is the marker that report.py looks for, `note` comes below."""
+    """Rows under columns; `name` is the marker that report.py looks for."""
 
     name: str
     title: str
     columns: list[str]
-    note: str = ""
     rows: list[list[Any]] = field(default_factory=list)
 
     def add(self, *row: Any) -> None:
@@ -330,7 +328,7 @@ def printed(table: Table) -> str:
     cells = [table.columns, *([shown(value) for value in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-    return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:], *textwrap.wrap(table.note, 125)])
+    return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:]])
 
 
 def say(what: object) -> None:
@@ -363,9 +361,9 @@ class Report:
             self.failures.append(message)
             say(f"FAILED: {message}")
 
-    def table(self, name: str, title: str, columns: list[str], note: str = "") -> Table:
+    def table(self, name: str, title: str, columns: list[str]) -> Table:
         """A new table of this report."""
-        self.tables.append(Table(name, title, columns, note))
+        self.tables.append(Table(name, title, columns))
         return self.tables[-1]
 
     def finish(self) -> int:

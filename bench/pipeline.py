@@ -40,11 +40,6 @@ REFERENCE_BYTES = 20_000
 ERROR = 2.0  # times the standard deviation that the estimates may be off, as root mean square over the pairs
 
 
-def size_of(texts: Sequence[str]) -> int:
-    """Bytes of the texts as UTF-8."""
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-
-
 def forms() -> list[str]:
     """What is compared: the best variant of every kernel, and the portable ones."""
     best = {stem: next(iter(known)) for stem, known in nd.variants().items()}
@@ -96,7 +91,7 @@ def check_estimates(report: Report, texts: list[str], name: str, sketcher: nd.Mi
 
 def measure_speed(table: Table, corpus: Corpus, given: Namespace) -> None:
     """Task × form on one thread, in turns."""
-    size = size_of(corpus.texts)
+    size = corpus.bytes()
     cases = {
         (task, form): in_form(form, partial(sketcher.sketch_many, corpus.texts, threads=1))
         for task, sketcher in TASKS.items() for form in forms()
@@ -109,7 +104,7 @@ def measure_speed(table: Table, corpus: Corpus, given: Namespace) -> None:
 
 def measure_threads(report: Report, table: Table, corpus: Corpus, given: Namespace) -> None:
     """One thread and two in turns, best variants; the ratio is the median of neighbours."""
-    size = size_of(corpus.texts)
+    size = corpus.bytes()
     with pinned(2):
         for task, sketcher in TASKS.items():
             runs: dict[int, Callable[[], Any]] = {
