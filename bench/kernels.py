@@ -134,7 +134,7 @@ class Bench:
         head = (text * (1 + size // len(text))).encode()[: min(size, 1 << 16)]
         data = self.placed(head.decode(errors="ignore").encode())
         scratch, out = np.empty(2 * (6 * len(data) + 18), np.uint32), np.empty(12 * len(data) + 36, np.uint8)
-        at, work, to = map(address, (data, scratch, out))
+        at, work, to = address(data), address(scratch), address(out)
 
         def expected() -> list[int]:
             points = reference_text.decode(data.tobytes())
@@ -295,7 +295,7 @@ class Bench:
         fingerprints, units = self.words64(n), self.rng.integers(0, 20 << 16, n, np.int32)
         words = np.zeros(bits // 64, np.uint64)
         at, beside, value, name = address(fingerprints), address(units), address(words), "simhash"
-        arguments = (at, n)
+        arguments: tuple[Any, ...] = (at, n)
         if weights == "equal":
             state = self.new("nd_simhash", **self.permutation, words=len(words))
         else:

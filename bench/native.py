@@ -30,14 +30,19 @@ LEFT_OUT = re.compile(  # directives, functions with a body, and words of declar
 ffi = cffi.FFI()
 
 
-def declared(path: Path, seen: set[Path]) -> str:
-    """What a header declares, and the headers that it includes: each once."""
-    if path in seen:
-        return ""
-    seen.add(path)
-    text = path.read_text(encoding="utf-8")
-    included = "".join(declared(path.parent / name, seen) for name in INCLUDED.findall(text))
-    return included + LEFT_OUT.sub("", COMMENT.sub("", text))
+def declarations(core: Path, names: Sequence[str] = HEADERS) -> str:
+    """What these headers declare, and those that they include: each once, the included ones first."""
+    seen: set[Path] = set()
+
+    def declared(path: Path) -> str:
+        if path in seen:
+            return ""
+        seen.add(path)
+        text = path.read_text(encoding="utf-8")
+        included = "".join(declared(core / name) for name in INCLUDED.findall(text))
+        return included + LEFT_OUT.sub("", COMMENT.sub("", text))
+
+    return "".join(declared(core / f"{name}.h") for name in names)
 
 
 def shared_library(sources: Sequence[Path]) -> tuple[Any, str]:
@@ -58,8 +63,7 @@ def compiled() -> tuple[Any, str]:
     sources = sorted(core.glob("*.c"))
     if not sources:
         raise SystemExit(f"{core} has headers only; install ndcore editable, from its source, to time the C functions")
-    seen: set[Path] = set()
-    ffi.cdef("".join(declared(core / f"{name}.h", seen) for name in HEADERS))
+    ffi.cdef(declarations(core))
     return shared_library(sources)
 
 
