@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from measure import Option, Report, program
-from spark_shapes import ALL, OPTIONS, Events, Keys, Shape, mixed, place_of, size_of, write_file
+from on_spark import OPTIONS, Events, place_of, size_of
+from spark_shapes import ALL, Keys, Shape, mixed, write_file
 
 THRESHOLD = 0.8
 LENGTH = 100  # words of a document

@@ -28,7 +28,7 @@ from corpus import Corpus, natural
 from exact import Join, exact_join
 from measure import Option, Report, program
 from numpy.typing import NDArray
-from spark_shapes import LOCAL, session
+from on_spark import LOCAL, session
 
 import ndcore as nd
 from ndcore.reference.clustering import components
