@@ -33,7 +33,7 @@ class Join(NamedTuple):
 
 
 def exact_join(texts: Sequence[str], threshold: float) -> Join:
-    """Every pair of documents with shingles whose exact resemblance is at least the threshold."""
+    """Find every pair of documents with shingles whose exact resemblance is at least the threshold."""
     values, offsets = distinct(*nd.Shingling().fingerprints_many(texts))
     sizes, (_, shingle) = np.diff(offsets), np.unique(values, return_inverse=True)
     has = csr_array((np.ones(len(shingle), np.int64), shingle, offsets), (len(texts), shingle.max(initial=0) + 1))
@@ -128,7 +128,7 @@ def judge_dropped(result: nd.NearDuplicates, sets: TokenSets) -> Dropped:
 
 
 def reference_sketch(sketcher: Any, text: str) -> list[int]:
-    """The sketch of a text by plain Python, for every kind of sketcher with shingles of words."""
+    """Sketch a text by plain Python, as any kind of sketcher with shingles of words does."""
     members = shingling.fingerprints(text, width=sketcher.shingling.width)
     match sketcher:
         case nd.SimHasher():

@@ -198,7 +198,7 @@ def record(i: int, content: bytes) -> bytes:
 
 
 def settings(hows: Sequence[str]) -> Iterator[Setting]:
-    """Everything that is compared."""
+    """List everything that is compared."""
     most = min(2, len(usable_cpus()))
     for how in hows:
         yield Setting(how, "", most)
@@ -209,7 +209,7 @@ def settings(hows: Sequence[str]) -> Iterator[Setting]:
 
 
 def ask(report: Report, given: Namespace) -> None:
-    """All settings in turns, then the tables."""
+    """Run all settings in turns, then tabulate."""
     corpus = large(data_folder(given.data), given.seed, given.documents, given.bytes)
     report.inputs.append(corpus.facts())
     write(corpus, given.folder)

@@ -60,12 +60,12 @@ class Kernel(NamedTuple):
 
 
 def address(array: NDArray[Any], item: str = "") -> Any:
-    """A pointer to the items of an array, of the C type of its numbers or of another; the array lives as long."""
+    """Point to the items of an array, of the C type of its numbers or of another; the array lives as long."""
     return ffi.from_buffer(f"{item or f'{array.dtype}_t'}[]", array)
 
 
 def calling(result: NDArray[Any], function: Any, *arguments: Any) -> Callable[[], NDArray[Any]]:
-    """What calls a function of the library that writes `result`, and returns it."""
+    """Make the function that calls one of the library, which writes `result`, and returns this."""
     def run() -> NDArray[Any]:
         function(*arguments)
         return result
@@ -86,13 +86,13 @@ class Bench:
         self.permutation = {"mix": library.nd_minhash_mix, "key": self.coefficients(1)[0]}
 
     def coefficients(self, count: int) -> tuple[int, NDArray[np.uint64], NDArray[np.uint64]]:
-        """The key of the permutation, and the factors and terms of so many minima."""
+        """Give the key of the permutation, and `count` factors and terms of minima."""
         key, (a, b) = ffi.new("uint64_t *"), np.empty((2, count), np.uint64)
         self.c.nd_minhash_coefficients(1, count, key, address(a), address(b))
         return key[0], a, b
 
     def new(self, structure: str, **fields: Any) -> Any:
-        """A pointer to a structure with these fields; arrays, as pointers to their items, live as long as this object."""
+        """Make a structure with these fields, and point to it. Arrays become pointers, and live as long as this object."""
         fields = {name: address(value) if isinstance(value, np.ndarray) else value for name, value in fields.items()}
         self.alive.append((fields, ffi.new(f"{structure} *", fields)))
         return self.alive[-1][1]

@@ -193,7 +193,7 @@ def _peak_of_usage() -> int:
 
 
 def in_own_process(function: Callable[..., Any], *arguments: Any, **environment: str) -> Any:
-    """What a function returns in a process of its own, which has these environment variables besides."""
+    """Call a function in a process of its own, which has these environment variables besides; return what it returns."""
     with patch.dict(os.environ, environment), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 

@@ -31,7 +31,7 @@ ffi = cffi.FFI()
 
 
 def declarations(core: Path, names: Sequence[str] = HEADERS) -> str:
-    """What these headers declare, and those that they include: each once, the included ones first."""
+    """Read what headers declare, and what the headers that they include do: each once, the included ones first."""
     seen: set[Path] = set()
 
     def declared(path: Path) -> str:

@@ -100,7 +100,7 @@ def first_of_equals(result: nd.NearDuplicates) -> NDArray[np.bool_]:
 
 
 def check_join(report: Report, case: Case, join: Join, threshold: float, count: int) -> None:
-    """The join against all pairs, by tokens, of documents of its pairs and evenly spaced others."""
+    """Compare the join with all pairs, by tokens, of documents of its pairs and evenly spaced others."""
     n = len(case.corpus)
     paired = np.unique(np.concatenate([join.a, join.b]))
     some = paired[:: max(1, 2 * len(paired) // count)]
@@ -166,7 +166,7 @@ def judge(report: Report, case: Case, join: Join, threshold: float, main: Table,
 
 
 def corpora(given: Namespace) -> list[Callable[[], Corpus]]:
-    """Functions that load the corpora asked for; generated text where there is no folder."""
+    """List functions that load the corpora asked for; generated text where there is no folder."""
     folder = data_folder(given.data)
     if folder is None:
         size = (400, 2_000_000) if given.quick else (3_000, 20_000_000)

@@ -175,7 +175,7 @@ def spool(folder: Path, make: Pages, start: int, count: int, most: int) -> list[
 
 
 def held(place: Path, later: list[Path]) -> tuple[int, int]:
-    """Bytes of memory of our own that a store takes once it is open, and the most after each file of pages for it."""
+    """Open a store and decide on files of pages; return the bytes of our own memory once it is open, and the most later."""
     before = own_memory()
     with nd.Store.open(place) as store:
         opened = most = own_memory() - before

@@ -19,7 +19,7 @@ KINDS = [("minima", 84, PERMUTATIONS), ("minima", 128, PERMUTATIONS), ("minima",
 
 
 def label(method: str, form: str, source: str = "text") -> str:
-    """The name of a row."""
+    """Name a row."""
     parts = ["ndcore", *(["fast"] if method == FAST else []), *(["portable"] if form == "portable" else [])]
     return ", ".join([*parts, "text as written"] if source == "raw" else parts)
 

@@ -1,4 +1,4 @@
-"""bench/native.py: what it takes of headers, those of the core among them. Nothing is compiled."""
+"""bench/native.py: what it takes of headers, and that it can read all of the core. Nothing is compiled."""
 
 from __future__ import annotations
 
