@@ -9,20 +9,19 @@ Estimates of all are compared with exact resemblances of the same pairs.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
 import sys
-import tempfile
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from corpus import Corpus, add_options, data_folder, load, natural, sample
-from measure import Report, Table, Times, Worker, options, say, usable_cpus, without_paths
+from corpus import DATA, Corpus, data_folder, load, natural, sample
+from measure import Option, Report, Table, Times, Worker, program, say, usable_cpus, without_paths
 from peers import common
 from peers_setup import ENVIRONMENTS, LISTED, interpreter
 
@@ -99,16 +98,16 @@ def random_sets(size: int, count: int) -> list[list[int]]:
     return [row.tolist() for row in rng.integers(0, 1 << 64, (count, size), np.uint64)]
 
 
-def text_inputs(arguments: argparse.Namespace) -> list[Corpus]:
+def text_inputs(given: Namespace) -> list[Corpus]:
     """Documents, short ones, those for estimates; of real corpora what there is."""
-    size = 300_000 if arguments.quick else TEXT_BYTES
+    size = 300_000 if given.quick else TEXT_BYTES
     documents = natural(1, size // 8_000, size)
     related = natural(2, size // 3_000, size // 2)
     words = [word for text in documents.texts for word in text.split()]
-    short = [" ".join(words[i : i + 12]) for i in range(0, len(words), 12)][: 1_000 if arguments.quick else 6_000]
+    short = [" ".join(words[i : i + 12]) for i in range(0, len(words), 12)][: 1_000 if given.quick else 6_000]
     made = [Corpus("documents", [], clean(documents.texts)), Corpus("short", [], clean(short)),
             Corpus("related", [], clean(related.texts))]
-    folder = data_folder(arguments.data)
+    folder = data_folder(given.data)
     for name in ("peps", "react_docs_zh") if folder else ():
         if folder and (folder / name).is_dir():
             made.append(Corpus(name, [], clean(sample(load(name, folder).texts, size))))
@@ -272,9 +271,9 @@ def check_estimates(report: Report, table: Table, peers: Sequence[Peer], texts: 
 # ---- the whole run
 
 
-def measure_all(report: Report, peers: Sequence[Peer], arguments: argparse.Namespace, corpora: Sequence[Corpus]) -> None:
+def measure_all(report: Report, peers: Sequence[Peer], given: Namespace, corpora: Sequence[Corpus]) -> None:
     """Every table."""
-    repeats = arguments.repeats
+    repeats = given.repeats
     speed = report.table("against", "Text to sketches at equal work, one core: from a list of str, words canonical", [
         "input", "sketch", "who", "method", "MB", "MB/s", "IQR %", *RATIOS])
     ready = report.table("against-kernels", "Sketches of ready 64-bit hashes, one core, from Python", [
@@ -302,20 +301,15 @@ def measure_all(report: Report, peers: Sequence[Peer], arguments: argparse.Names
         add_strings(strings, measured(report, peers, repeats, "", task=["whole string"], number=[size]))
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=7)
-    add_options(parser)
-    parser.add_argument("--peers", metavar="FOLDER", type=Path, help="what peers_setup.py made (default: ndcore alone)")
-    parser.add_argument("--log", metavar="FILE", default=os.devnull, help="what the peers print to standard error")
-    arguments = parser.parse_args()
-    if arguments.peers and not (arguments.peers / LISTED).is_file():
-        parser.error(f"there is no {LISTED} in {arguments.peers}; make it with: python bench/peers_setup.py FOLDER")
-    report = Report("against", arguments)
-    corpora = text_inputs(arguments)
+def ask(report: Report, given: Namespace) -> None:
+    """Check that the work is equal, then compare estimates and times."""
+    if given.peers and not (given.peers / LISTED).is_file():
+        raise SystemExit(f"there is no {LISTED} in {given.peers}; make it with: python bench/peers_setup.py FOLDER")
+    corpora = text_inputs(given)
     inputs: dict[str, dict[str, Any]] = {
         corpus.name: {"raw": corpus.texts, "texts": canonical(corpus.texts)} for corpus in corpora
     }
-    scale = 20 if arguments.quick else 1
+    scale = 20 if given.quick else 1
     inputs["sets of 1,000"] = {"sets": random_sets(1_000, 100 // scale)}
     inputs["sets of 10"] = {"sets": random_sets(10, 10_000 // scale)}
     inputs["one set of 1,000,000"] = {"sets": random_sets(1_000_000 // scale, 1)}
@@ -323,19 +317,19 @@ def main() -> int:
         check_work(report, corpus.name, inputs[corpus.name])
     report.inputs = [corpus.facts() for corpus in corpora]
     missing: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as folder, Path(arguments.log).open("w") as log, \
-            all_peers(arguments.peers, log, missing) as peers:
+    with Path(given.log).open("w") as log, all_peers(given.peers, log, missing) as peers:
         report.details["peers"] = {peer.name: peer.versions for peer in peers}
         report.details["missing"] = missing
-        hand_out(peers, Path(folder), inputs)
+        hand_out(peers, given.folder, inputs)
         estimates = report.table("estimates", "Estimates against exact resemblances of the same pairs of documents", [
             "who", "sketch", "method", "pairs", "bias", "RMS error", "RMS error / deviation of that many minima"])
         check_estimates(report, estimates, peers, inputs["related"]["texts"])
-        measure_all(report, peers, arguments, corpora)
+        measure_all(report, peers, given, corpora)
     for peer, reason in missing.items():
-        print(f"left out: {peer}: {reason}", file=sys.stderr)
-    return report.finish()
+        say(f"left out: {peer}: {reason}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("against", ask, __doc__, repeats=7, data=DATA,
+        peers=Option(None, "folder that peers_setup.py made (default: ndcore alone)", kind=Path),
+        log=Option(os.devnull, "file for what the peers print to standard error"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import trees
+from exact import reference_sketch
 from generating import syllables
-from measure import Report, interleaved, options, pinned
+from measure import Option, Report, interleaved, pinned, program
 
 import ndcore as nd
 from ndcore.reference import dedup as reference_dedup
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
-from ndcore.reference import sketches as reference_sketches
 
 TEXTS, PAGES, LISTS = 4096, 256, 64  # different texts of 11 words, pages, and lists of texts
 WORDS, PAGE_WORDS, LISTED_WORDS = 11, 1300, 60
@@ -78,52 +79,39 @@ def encoded(listed: Sequence[str]) -> list[bytes]:
 # ---- sketches
 
 
-def signature(prints: list[int]) -> list[int]:
-    """Compute a signature by the reference."""
-    return reference_sketches.signature(prints, 84)
+SKETCHERS: dict[str, Any] = {
+    "MinHasher(84)": nd.MinHasher(84), "BottomSketcher(200)": nd.BottomSketcher(200), "ModSketcher(25)": nd.ModSketcher(25),
+    "SimHasher()": nd.SimHasher(),
+}
 
 
-def sketchers() -> dict[str, tuple[Any, Callable[[list[int]], Any]]]:
-    """List sketchers with the reference of their values."""
-    return {
-        "MinHasher(84)": (nd.MinHasher(84), signature),
-        "BottomSketcher(200)": (nd.BottomSketcher(200), lambda prints: reference_sketches.bottom(prints, 200)),
-        "ModSketcher(25)": (nd.ModSketcher(25), lambda prints: reference_sketches.mod(prints, 25)),
-        "SimHasher()": (nd.SimHasher(), reference_sketches.simhash),
-    }
-
-
-def of_shingles(reference: Callable[[list[int]], Any], listed: Sequence[str]) -> Callable[[int], Any]:
-    """Return the expectation of the call number i by a reference on fingerprints."""
-    return lambda i: reference(reference_shingling.fingerprints(listed[i % len(listed)]))
-
-
-def sketch_call(name: str, sketcher: Any, given: Sequence[str | bytes], expected: Callable[[int], Any]) -> Call:
-    """Sketch one text after another."""
-    n = len(given)
-    return Call(name, lambda i: sketcher.sketch(given[i % n]), lambda made: made[0].tolist(), expected)
+def sketch_call(name: str, sketcher: Any, listed: Sequence[str], given: Sequence[str | bytes] = ()) -> Call:
+    """Sketch one text after another. given: the texts in another form."""
+    n, given = len(listed), given or listed
+    return Call(name, lambda i: sketcher.sketch(given[i % n]), lambda made: np.atleast_1d(made[0]).tolist(),
+                lambda i: reference_sketch(sketcher, listed[i % n]))
 
 
 def sketch_calls() -> list[Call]:
     """Sketch one document, and as many pages at once for comparison."""
     calls, short, pages = [], texts(WORDS, TEXTS, 1), texts(PAGE_WORDS, PAGES, 2)
     marked = texts(WORDS, TEXTS, 3, "ç")
-    for name, (sketcher, reference) in sketchers().items():
-        plain, long = of_shingles(reference, short), of_shingles(reference, pages)
+    for name, sketcher in SKETCHERS.items():
         calls += [
-            sketch_call(f"{name}.sketch(str, 11 words)", sketcher, short, plain),
-            sketch_call(f"{name}.sketch(str, 9 KB)", sketcher, pages, long),
+            sketch_call(f"{name}.sketch(str, 11 words)", sketcher, short),
+            sketch_call(f"{name}.sketch(str, 9 KB)", sketcher, pages),
             Call(f"{name}.sketch_many(256 pages), a page", lambda i, made=sketcher.sketch_many: made(pages, threads=1),
-                 lambda made: made[0].tolist(), lambda i, first=long: first(0), PAGES),
+                 lambda made: np.atleast_1d(made[0]).tolist(),
+                 lambda i, sketcher=sketcher: reference_sketch(sketcher, pages[0]), PAGES),
         ]
-    minhash, reference = sketchers()["MinHasher(84)"]
+    minhash = SKETCHERS["MinHasher(84)"]
     return [
         *calls,
-        sketch_call("MinHasher(84).sketch(str, 11 words, not ASCII)", minhash, marked, of_shingles(reference, marked)),
-        sketch_call("MinHasher(84).sketch(bytes, 11 words)", minhash, encoded(short), of_shingles(reference, short)),
+        sketch_call("MinHasher(84).sketch(str, 11 words, not ASCII)", minhash, marked),
+        sketch_call("MinHasher(84).sketch(bytes, 11 words)", minhash, short, encoded(short)),
         Call("MinHasher(84).sketch_many(100 of 11 words)",
              lambda i: minhash.sketch_many(short[100 * i % 4000:][:100], threads=1), lambda made: made[99].tolist(),
-             lambda i: of_shingles(reference, short)(100 * i % 4000 + 99)),
+             lambda i: reference_sketch(minhash, short[100 * i % 4000 + 99])),
     ]
 
 
@@ -283,28 +271,22 @@ def repeated(call: Call, seconds: float) -> Callable[[], None]:
     return run
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=20)
-    parser.add_argument("--against", metavar="TREE", help="another source tree with built extensions: ratios to it")
-    trees.add_options(parser)
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.alternations = 3
-    report = Report("calls", arguments)
-    chosen = [call for call in calls().values() if arguments.only in call.name]
+def ask(report: Report, given: Namespace) -> None:
+    """Check the calls, then measure them, or compare them with those of another tree."""
+    chosen = [call for call in calls().values() if given.only in call.name]
     check(report, chosen)
-    if arguments.against:
-        return trees.compare(arguments.against, "calls", only=arguments.only, alternations=arguments.alternations,
-                             wall=arguments.wall) or bool(report.failures)
+    if given.against:
+        trees.compare(given.against, "calls", only=given.only, alternations=given.alternations, wall=given.wall)
+        sys.exit(bool(report.failures))
     with pinned():
-        loops = {call.name: repeated(call, 0.001 if arguments.quick else 0.02) for call in chosen}
-        times = interleaved(loops, arguments.repeats, arguments.warm_up)
+        loops = {call.name: repeated(call, 0.001 if given.quick else 0.02) for call in chosen}
+        times = interleaved(loops, given.repeats, given.warm_up)
     table = report.table("calls", "One call, µs; texts differ on every call", ["call", "median", "least", "IQR %"])
     for call in chosen:
         taken, scale = times[call.name], 1e6 / call.items / loops[call.name].count  # type: ignore[attr-defined]
         table.add(call.name, scale * taken.median, scale * taken.least, 100 * taken.spread)
-    return report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("calls", ask, __doc__, repeats=20, **trees.OPTIONS,
+            against=Option(None, "another source tree with built extensions: ratios to it"))

@@ -6,7 +6,6 @@ line with `id` and either `text` or `html`, and perhaps `group`, a label of docu
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import html
 import json
@@ -17,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from generating import generated
+from measure import Option
 
 VARIABLE = "NDCORE_DATA"
+DATA = Option(None, f"folder of corpora (default: ${VARIABLE}, else none)")
 QUALITY = ("reuters21578", "peps", "rust_book", "etcd_docs", "kafka_javadoc_html")
 LARGE_DOCUMENTS, LARGE_BYTES = 32_000, 280_000_000
 LARGE_PARTS = {"peps": 4212, "rust_book": 1584, "etcd_docs": 636, "kafka_javadoc_html": 2380, "reuters21578": 8000}
@@ -127,8 +128,3 @@ def sample(texts: Sequence[str], size: int) -> list[str]:
     total = sum(map(len, texts))
     step = max(1, total // max(1, size))
     return list(texts[::step])
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """--data, for programs that read corpora."""
-    parser.add_argument("--data", metavar="FOLDER", help=f"folder of corpora (default: ${VARIABLE}, else none)")

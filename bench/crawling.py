@@ -3,6 +3,7 @@
 Required, else the exit code is 1: with ndcore and its defaults at least 99 of 100 of the contents that Scrapy alone reaches,
 by at most half of its requests. Each site is crawled with opaque URLs, too, which tell nothing of what they lead to: 98 of
 100 by fewer requests, and no share of the calendar, whose events then lie behind months that are all alike.
+The sites are in tests/sites.py.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
+from measure import Report, program, say
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import sites
-from measure import Report, options, say
 
 SPIDER = """
 import json, sys
@@ -60,13 +65,12 @@ def crawl(site: sites.Site, **more: Any) -> tuple[list[tuple[str | None, str]], 
         return server.asked, json.loads(done.stdout.splitlines()[-1]), time.perf_counter() - begin
 
 
-def main() -> int:
-    arguments = options(__doc__, repeats=1).parse_args()
-    report = Report("crawling", arguments)
+def ask(report: Report, given: Namespace) -> None:
+    """Crawl each site with plain and with opaque URLs."""
     table = report.table("crawling", "Generated sites, crawled by Scrapy alone and with ndcore to the same depth", [
         "site", "URLs", "contents", "requests, Scrapy alone", "requests, with ndcore", "share", "contents reached",
         "held links", "dropped", "unseen, estimate", "95 %"])
-    for name, kind in list(sites.SITES.items())[: 1 if arguments.quick else None]:
+    for name, kind in list(sites.SITES.items())[: 1 if given.quick else None]:
         for opaque in (False, True):
             site = sites.Opaque(kind()) if opaque else kind()
             everything, _, alone = crawl(site)
@@ -82,8 +86,7 @@ def main() -> int:
                       links["ndcore/links/held"], links["ndcore/links/dropped"], links["ndcore/links/unseen"],
                       f"{links['ndcore/links/unseen_low']}–{links['ndcore/links/unseen_high']}")
             say(f"{what}: {len(everything):,} and {len(asked):,} requests in {alone:.0f} and {seconds:.0f} s")
-    return report.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("crawling", ask, __doc__)

@@ -11,16 +11,15 @@ multi-index hashing with 16 substrings of 16 bits, of which one bit is turned, w
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
-import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import Report, Table, interleaved, options, pinned, say
+from measure import Option, Report, Table, interleaved, pinned, program, say
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -121,7 +120,7 @@ def online(index: nd.HammingIndex, queries: list[int]) -> float:
 
 
 def measured(report: Report, values: Fingerprints, queries: Fingerprints, splits: tuple[int, ...],
-             arguments: argparse.Namespace) -> Iterator[list[Any]]:
+             given: Namespace) -> Iterator[list[Any]]:
     """Rows of a collection and a design: plain and compressed in turns."""
     n = len(values)
     made = {name: built(values, splits, name == "compressed") for name in ("plain", "compressed")}
@@ -131,12 +130,12 @@ def measured(report: Report, values: Fingerprints, queries: Fingerprints, splits
         report.require(least <= DESIGNS[splits], f"{least:.2f} bytes a fingerprint, more than {DESIGNS[splits]}")
     pairs = check(report, values, queries, indexes)
     batch = interleaved({name: lambda index=index: index.query_many(queries, threads=1) for name, index in indexes.items()},
-                        arguments.repeats, arguments.warm_up)
+                        given.repeats, given.warm_up)
     joins = interleaved({name: lambda index=index: index.pairs(threads=1) for name, index in indexes.items()},
-                        min(3, arguments.repeats), 0)
+                        min(3, given.repeats), 0)
     one = queries[:2000].tolist()
     for name, index in indexes.items():
-        each = min(online(index, one) for _ in range(arguments.repeats))
+        each = min(online(index, one) for _ in range(given.repeats))
         tables = math.comb(splits[0], K)
         yield [n, tables, name, index.nbytes / n, made[name].seconds, 1e6 * each,
                len(queries) / batch[name].median / 1e3, 100 * batch[name].spread, joins[name].median, pairs]
@@ -154,22 +153,20 @@ def scanning(report: Report, values: Fingerprints, queries: Fingerprints, repeat
         table.add(len(values), name, len(values) / times.least / 1e9)
 
 
-def narrow(arguments: argparse.Namespace) -> Report:
+def narrow(report: Report, given: Namespace) -> None:
     """Measure fingerprints of 64 bits."""
-    report = Report("hamming", arguments)
     table = report.table("hamming", f"Fingerprints of 64 bits within {K} bits, one core", [
         "fingerprints", "tables", "form", "bytes each", "build s", "query µs", "1000 queries/s", "IQR %", "pairs s",
         "pairs"])
     scans = report.table("scan", "A look at all fingerprints for one query, one core", ["fingerprints", "who", "G/s"])
-    for n in (20_000,) if arguments.quick else (*SIZES, *([LARGE] if arguments.large else [])):
+    for n in (20_000,) if given.quick else (*SIZES, *([LARGE] if given.large else [])):
         values = collection(n, seed=1)
-        queries = asked(values, 2000 if arguments.quick else 100_000, seed=2)
+        queries = asked(values, 2000 if given.quick else 100_000, seed=2)
         for splits in DESIGNS if n < LARGE else list(DESIGNS)[:1]:
             say(f"{n} fingerprints, {math.comb(splits[0], K)} tables")
-            for row in measured(report, values, queries, splits, arguments):
+            for row in measured(report, values, queries, splits, given):
                 table.add(*row)
-        scanning(report, values, queries, arguments.repeats, scans)
-    return report
+        scanning(report, values, queries, given.repeats, scans)
 
 
 # ---- 256 bits
@@ -248,26 +245,23 @@ def measure_wide(report: Report, table: Table, n: int, kind: str, repeats: int) 
                   1e6 * times[name].median / count, 100 * times[name].spread)
 
 
-def wide(arguments: argparse.Namespace) -> Report:
+def wide(report: Report, given: Namespace) -> None:
     """Measure fingerprints of 256 bits."""
-    report = Report("wide", arguments)
+    report.name = "wide"
     table = report.table("wide", f"Fingerprints of {WIDE} bits within {WIDE_K}, one core", [
         "fingerprints", "kind", "who", "substrings", "bytes each", "build s", "query µs", "IQR %"])
-    for n in (20_000,) if arguments.quick else SIZES:
+    for n in (20_000,) if given.quick else SIZES:
         for kind in KINDS:
             say(f"{n} fingerprints, {kind}")
-            measure_wide(report, table, n, kind, min(3, arguments.repeats))
-    return report
+            measure_wide(report, table, n, kind, min(3, given.repeats))
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=5)
-    parser.add_argument("--large", action="store_true", help=f"{LARGE} fingerprints too, 10 tables: 20 GB of memory")
-    parser.add_argument("--wide", action="store_true", help="fingerprints of 256 bits")
-    arguments = parser.parse_args()
+def ask(report: Report, given: Namespace) -> None:
+    """Measure fingerprints of 64 bits, or of 256."""
     with pinned():
-        return (wide if arguments.wide else narrow)(arguments).finish()
+        (wide if given.wide else narrow)(report, given)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("hamming", ask, __doc__, repeats=5, wide=Option(False, "fingerprints of 256 bits"),
+        large=Option(False, f"{LARGE} fingerprints too, 10 tables: 20 GB of memory"))

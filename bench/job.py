@@ -8,20 +8,17 @@ the same labels, and the resemblances of a sample of dropped documents are recom
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gzip
 import hashlib
 import html
 import io
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -29,8 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
-from corpus import LARGE_BYTES, LARGE_DOCUMENTS, Corpus, add_options, data_folder, large
-from measure import Report, Times, memory_now, options, peak_memory, say, usable_cpus
+from corpus import DATA, LARGE_BYTES, LARGE_DOCUMENTS, Corpus, data_folder, large
+from measure import WORK, Option, Report, Times, in_own_process, memory_now, peak_memory, program, say, usable_cpus
 
 THRESHOLD = 0.8
 FORMS = {"cli": "corpus.jsonl", "gz": "corpus.jsonl.gz", "zst": "corpus.jsonl.zst", "parquet": "corpus.parquet",
@@ -160,13 +157,6 @@ def run_cli(path: Path, threads: int) -> dict[str, Any]:
             "labels": labels, "stages": stages.named()}
 
 
-def child(arguments: argparse.Namespace) -> int:
-    """Run one setting and print what it found as JSON."""
-    run = run_list if arguments.child == "list" else run_cli
-    print(json.dumps(run(Path(arguments.work), arguments.threads)))
-    return 0
-
-
 # ---- in the parent
 
 
@@ -207,22 +197,10 @@ def record(i: int, content: bytes) -> bytes:
     return head.encode() + content + b"\r\n\r\n"
 
 
-def spawn(setting: Setting, folder: Path) -> dict[str, Any]:
-    """A run in a fresh process; {"error": …} where it failed."""
-    path = folder / FORMS["cli" if setting.how == "list" else setting.how]
-    command = [sys.executable, __file__, "--child", setting.how, "--work", str(path), "--threads", str(setting.threads)]
-    environment = {**os.environ, "NDCORE_VARIANT": setting.variant}
-    start = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {"error": done.stderr.strip()[-2000:] or f"exit code {done.returncode}"}
-    return {**json.loads(done.stdout.splitlines()[-1]), "process": time.perf_counter() - start}
-
-
-def settings(arguments: argparse.Namespace) -> Iterator[Setting]:
-    """Everything that is compared."""
+def settings(hows: Sequence[str]) -> Iterator[Setting]:
+    """List everything that is compared."""
     most = min(2, len(usable_cpus()))
-    for how in arguments.how:
+    for how in hows:
         yield Setting(how, "", most)
         if how in ("list", "cli"):
             yield Setting(how, "portable", most)
@@ -230,30 +208,26 @@ def settings(arguments: argparse.Namespace) -> Iterator[Setting]:
             yield Setting(how, "", 1)
 
 
-def make_corpus(arguments: argparse.Namespace, report: Report, folder: Path) -> None:
-    """Write the input and note its facts; it is not kept in memory."""
-    corpus = large(data_folder(arguments.data), arguments.seed, arguments.documents, arguments.bytes)
+def ask(report: Report, given: Namespace) -> None:
+    """Run all settings in turns, then tabulate."""
+    corpus = large(data_folder(given.data), given.seed, given.documents, given.bytes)
     report.inputs.append(corpus.facts())
-    write(corpus, folder)
-
-
-def measure(report: Report, folder: Path, arguments: argparse.Namespace) -> None:
-    """All settings in turns, then the tables."""
-    runs: dict[Setting, list[dict[str, Any]]] = {setting: [] for setting in settings(arguments)}
-    for _ in range(arguments.repeats):
+    write(corpus, given.folder)
+    del corpus
+    runs: dict[Setting, list[dict[str, Any]]] = {setting: [] for setting in settings(given.how)}
+    for _ in range(given.repeats):
         for setting, done in runs.items():
             say(setting)
-            found = spawn(setting, folder)
-            report.require("error" not in found, f"{setting}: {found.get('error')}")
-            if "error" not in found:
-                report.require(found["wrong"] == 0, f"{setting}: {found['wrong']} dropped documents are wrong")
-                done.append(found)
+            run_one, form = (run_list, "cli") if setting.how == "list" else (run_cli, setting.how)
+            found = in_own_process(run_one, given.folder / FORMS[form], setting.threads, NDCORE_VARIANT=setting.variant)
+            report.require(found["wrong"] == 0, f"{setting}: {found['wrong']} dropped documents are wrong")
+            done.append(found)
     every = [found for done in runs.values() for found in done]
     for what in ("kept", "labels"):
         seen = {found[what] for found in every if what in found}
         report.require(len(seen) <= 1, f"{what} depends on variant, threads or program: {sorted(map(str, seen))}")
     report.details["runs"] = [{"setting": str(setting), **found} for setting, done in runs.items() for found in done]
-    tabulate(report, {setting: done for setting, done in runs.items() if done})
+    tabulate(report, runs)
 
 
 def tabulate(report: Report, runs: dict[Setting, list[dict[str, Any]]]) -> None:
@@ -277,27 +251,7 @@ def tabulate(report: Report, runs: dict[Setting, list[dict[str, Any]]]) -> None:
             stages.add(program, setting.variant or "best", setting.threads, stage, seconds)
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=3)
-    add_options(parser)
-    parser.add_argument("--documents", type=int, default=LARGE_DOCUMENTS)
-    parser.add_argument("--bytes", type=int, default=LARGE_BYTES)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--how", nargs="+", choices=("list", *FORMS), default=["list", *FORMS], help="which programs")
-    parser.add_argument("--work", metavar="FOLDER", help="where the input is written (default: the temporary folder)")
-    parser.add_argument("--child", choices=("list", *FORMS), help=argparse.SUPPRESS)
-    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child:
-        return child(arguments)
-    if arguments.quick:
-        arguments.documents, arguments.bytes, arguments.repeats = 1_500, 12_000_000, 1
-    report = Report("job", arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        make_corpus(arguments, report, Path(folder))
-        measure(report, Path(folder), arguments)
-    return report.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    program("job", ask, __doc__, repeats=3, data=DATA, work=WORK, documents=Option(LARGE_DOCUMENTS, "of the corpus", 1500),
+        bytes=Option(LARGE_BYTES, "of the corpus", 12_000_000), seed=Option(1, "of generated text"),
+        how=Option(["list", *FORMS], "which programs", choices=["list", *FORMS]))

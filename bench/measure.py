@@ -1,7 +1,8 @@
 """How every benchmark measures: pinned, warmed up, interleaved, checked first, and written down with the machine.
 
-A benchmark makes a `Report`, requires what must hold before anything is timed, times, adds tables and calls `finish`,
-which prints them, writes results/<date>_<cpu>_<name>.json and gives the exit code: 1 where a requirement failed.
+A benchmark is a function that `program` calls with a `Report`: it requires what must hold before anything is timed, times,
+and adds tables. They are printed and written to results/<date>_<cpu>_<name>.json, and the exit code is 1 where a requirement
+failed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import contextlib
 import datetime
 import json
+import multiprocessing
 import os
 import platform
 import re
@@ -17,19 +19,21 @@ import statistics
 import subprocess
 import sys
 import sysconfig
-import textwrap
+import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
+from unittest.mock import patch
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("ndcore", "numpy", "datasketch", "zstandard", "msgspec")
-PATHS = ("data", "results", "work", "peers", "log", "other")  # arguments that say where things are on this machine
+PATHS = ("data", "results", "work", "folder", "peers", "log")  # arguments that say where things are on this machine
 FACT_FILE = Path("/proc/cpuinfo")
 
 Key = TypeVar("Key")
@@ -185,7 +189,13 @@ def _peak_of_usage() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-# ---- processes that answer
+# ---- other processes
+
+
+def in_own_process(function: Callable[..., Any], *arguments: Any, **environment: str) -> Any:
+    """Call a function in a process of its own, which has these environment variables besides; return what it returns."""
+    with patch.dict(os.environ, environment), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 class Ended(RuntimeError):
@@ -287,12 +297,11 @@ def loops(run: Callable[[], Any], least: float) -> Callable[[], None]:
 
 @dataclass
 class Table:
-    """Rows under columns; `name` is the marker that report.py looks for, `note` comes below."""
+    """Rows under columns; `name` is the marker that report.py looks for."""
 
     name: str
     title: str
     columns: list[str]
-    note: str = ""
     rows: list[list[Any]] = field(default_factory=list)
 
     def add(self, *row: Any) -> None:
@@ -319,7 +328,7 @@ def printed(table: Table) -> str:
     cells = [table.columns, *([shown(value) for value in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-    return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:], *textwrap.wrap(table.note, 125)])
+    return "\n".join([f"\n{table.title}", text[0], "-" * len(text[0]), *text[1:]])
 
 
 def say(what: object) -> None:
@@ -352,9 +361,9 @@ class Report:
             self.failures.append(message)
             say(f"FAILED: {message}")
 
-    def table(self, name: str, title: str, columns: list[str], note: str = "") -> Table:
+    def table(self, name: str, title: str, columns: list[str]) -> Table:
         """A new table of this report."""
-        self.tables.append(Table(name, title, columns, note))
+        self.tables.append(Table(name, title, columns))
         return self.tables[-1]
 
     def finish(self) -> int:
@@ -376,21 +385,59 @@ class Report:
         return 1 if self.failures else 0
 
 
-class Options(argparse.ArgumentParser):
-    """Options of which --quick means two repeats at most."""
-
-    def parse_args(self, *given: Any) -> argparse.Namespace:  # type: ignore[override]
-        """Read the options."""
-        parsed = super().parse_args(*given)
-        parsed.repeats = min(parsed.repeats, 2) if parsed.quick else parsed.repeats
-        return parsed
+# ---- a benchmark as a program
 
 
-def options(description: str | None, repeats: int) -> argparse.ArgumentParser:
-    """The arguments that all benchmarks share."""
-    parser = Options(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=repeats, help=f"timed runs of every case (default {repeats})")
-    parser.add_argument("--warm-up", type=int, default=1, help="runs before them (default 1)")
-    parser.add_argument("--quick", action="store_true", help="small inputs, few repeats: only to see that it works")
-    parser.add_argument("--results", metavar="FOLDER", default=str(RESULTS), help="where to write (default: results)")
-    return parser
+class Option(NamedTuple):
+    """An option of a benchmark. Its type is that of its default, False is a flag, and a list takes several values.
+
+    quick: the value with --quick, where that is another. kind: the type where the default is None.
+    """
+
+    default: Any
+    help: str
+    quick: Any = None
+    choices: Iterable[str] | None = None
+    kind: type = str
+
+    def add(self, parser: argparse.ArgumentParser, name: str) -> None:
+        """Add it to the options of a program."""
+        if self.default is False:
+            parser.add_argument(f"--{name}", action="store_true", help=self.help)
+            return
+        several = isinstance(self.default, list)
+        given = self.default if several else [] if self.default is None else [self.default]
+        parser.add_argument(
+            f"--{name}", default=self.default, choices=self.choices, metavar=name.upper(), nargs="+" if several else None,
+            type=type(given[0]) if given else self.kind,
+            help=f"{self.help} (default {', '.join(map(str, given))})" if given else self.help)
+
+
+WORK = Option(None, "folder for files (default: the temporary folder)")
+COMMON = {
+    "warm_up": Option(1, "runs before those that are timed"),
+    "quick": Option(False, "small inputs, few repeats: only to see that it works"),
+    "results": Option(str(RESULTS), "folder where to write"),
+}
+
+
+def program(name: str, ask: Callable[[Report, argparse.Namespace], None], text: str | None, repeats: int = 1,
+            **more: Option) -> NoReturn:
+    """Run a benchmark as a program: read its options, let it ask, finish the report, and exit.
+
+    Options besides those of all benchmarks are `more`; a name has _ for -. The namespace that `ask` gets also has `folder`,
+    a temporary folder, which is in --work if there is such an option.
+    """
+    options = {"repeats": Option(repeats, "timed runs of every case", min(repeats, 2)), **COMMON, **more}
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for key, option in options.items():
+        option.add(parser, key.replace("_", "-"))
+    given = parser.parse_args()
+    for key, option in options.items() if given.quick else ():
+        if option.quick is not None and getattr(given, key) == option.default:
+            setattr(given, key, option.quick)
+    with tempfile.TemporaryDirectory(dir=getattr(given, "work", None)) as folder:
+        given.folder = Path(folder)
+        report = Report(name, given)
+        ask(report, given)
+    sys.exit(report.finish())

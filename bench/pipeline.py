@@ -7,24 +7,19 @@ what one thread gives. Other libraries: against.py.
 
 from __future__ import annotations
 
-import argparse
-import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from corpus import Corpus, add_options, data_folder, load, natural, sample
+from corpus import DATA, Corpus, data_folder, load, natural, sample
+from exact import reference_sketch
 from generating import Words, generated, scripts, words_of
-from measure import Report, Table, interleaved, options, pinned, usable_cpus
+from measure import Report, Table, interleaved, pinned, program, usable_cpus
 
 import ndcore as nd
-from ndcore.reference import shingling as reference_shingling
-from ndcore.reference import sketches as reference_sketches
-from ndcore.reference.sketches import fast_signature
-from ndcore.reference.sketches import simhash as reference_simhash
-from ndcore.reference.sketches import winnow as reference_winnow
 
 Sketcher = nd.MinHasher | nd.BottomSketcher | nd.ModSketcher | nd.Winnower | nd.SimHasher
 TASKS: dict[str, Sketcher] = {
@@ -43,11 +38,6 @@ REAL = ("peps", "react_docs_zh", "udhr")  # measured as well where the folder ha
 LANGUAGES = {"Chinese": "zh", "Russian": "ru", "Hindi": "hi"}
 REFERENCE_BYTES = 20_000
 ERROR = 2.0  # times the standard deviation that the estimates may be off, as root mean square over the pairs
-
-
-def size_of(texts: Sequence[str]) -> int:
-    """Bytes of the texts as UTF-8."""
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def forms() -> list[str]:
@@ -71,29 +61,12 @@ def in_form(form: str, run: Callable[[], Any]) -> Callable[[], Any]:
 # ---- checks
 
 
-def expected(sketcher: Sketcher, text: str) -> list[int]:
-    """The sketch by plain Python."""
-    members = reference_shingling.fingerprints(text)
-    if isinstance(sketcher, nd.SimHasher):
-        return [reference_simhash(members, sketcher.weights)]
-    if isinstance(sketcher, nd.BottomSketcher):
-        return reference_sketches.bottom(members, sketcher.size)
-    if isinstance(sketcher, nd.ModSketcher):
-        if sketcher.modulus == "adaptive":
-            return reference_sketches.adaptive(members)[1]
-        return reference_sketches.mod(members, sketcher.modulus)
-    if isinstance(sketcher, nd.Winnower):
-        return [z for z, _ in reference_winnow(members, sketcher.window)]
-    by = fast_signature if sketcher.method == "fast" else reference_sketches.signature
-    return list(by(members, sketcher.num_perm))
-
-
 def check_reference(report: Report, texts: Sequence[str]) -> None:
     """Every task in every form against plain Python, to the bit."""
     for form in forms():
         for name, sketcher in TASKS.items():
             made = list(in_form(form, partial(sketcher.sketch_many, texts))())
-            known = [expected(sketcher, text) for text in texts]
+            known = [reference_sketch(sketcher, text) for text in texts]
             same = [np.atleast_1d(row).tolist() for row in made] == known
             report.require(same, f"{name}, {form}: sketches differ from the reference")
 
@@ -116,44 +89,44 @@ def check_estimates(report: Report, texts: list[str], name: str, sketcher: nd.Mi
 # ---- measurements
 
 
-def measure_speed(table: Table, corpus: Corpus, arguments: argparse.Namespace) -> None:
+def measure_speed(table: Table, corpus: Corpus, given: Namespace) -> None:
     """Task × form on one thread, in turns."""
-    size = size_of(corpus.texts)
+    size = corpus.bytes()
     cases = {
         (task, form): in_form(form, partial(sketcher.sketch_many, corpus.texts, threads=1))
         for task, sketcher in TASKS.items() for form in forms()
     }
     with pinned():
-        times = interleaved(cases, arguments.repeats, arguments.warm_up)
+        times = interleaved(cases, given.repeats, given.warm_up)
     for (task, form), taken in times.items():
         table.add(corpus.name, task, form, size / taken.median / 1e6, size / taken.least / 1e6, 100 * taken.spread)
 
 
-def measure_threads(report: Report, table: Table, corpus: Corpus, arguments: argparse.Namespace) -> None:
+def measure_threads(report: Report, table: Table, corpus: Corpus, given: Namespace) -> None:
     """One thread and two in turns, best variants; the ratio is the median of neighbours."""
-    size = size_of(corpus.texts)
+    size = corpus.bytes()
     with pinned(2):
         for task, sketcher in TASKS.items():
             runs: dict[int, Callable[[], Any]] = {
                 threads: partial(sketcher.sketch_many, corpus.texts, threads=threads) for threads in (1, 2)}
             one, two = (run().values for run in runs.values())
             report.require(np.array_equal(one, two), f"{corpus.name}, {task}: two threads give other sketches than one")
-            times = interleaved(runs, arguments.repeats, arguments.warm_up)
+            times = interleaved(runs, given.repeats, given.warm_up)
             for threads, taken in times.items():
                 table.add(corpus.name, task, threads, size / taken.median / 1e6, 100 * taken.spread,
                           taken.ratio_to(times[1]))
 
 
-def short_documents(arguments: argparse.Namespace) -> Corpus:
+def short_documents(given: Namespace) -> Corpus:
     """Generated documents of about 100 bytes."""
-    documents = 3_000 if arguments.quick else 160_000
+    documents = 3_000 if given.quick else 160_000
     return replace(natural(2, documents, 100 * documents), name="generated-short")
 
 
-def inputs(arguments: argparse.Namespace) -> list[Corpus]:
+def inputs(given: Namespace) -> list[Corpus]:
     """Generated text, and real corpora where there are some."""
-    folder = data_folder(arguments.data)
-    documents, size = (100, 600_000) if arguments.quick else (2_000, 16_000_000)
+    folder = data_folder(given.data)
+    documents, size = (100, 600_000) if given.quick else (2_000, 16_000_000)
     chosen = [natural(1, documents, size)]
     for name in REAL if folder else ():
         if folder and (folder / name).is_dir():
@@ -162,10 +135,10 @@ def inputs(arguments: argparse.Namespace) -> list[Corpus]:
     return chosen
 
 
-def languages(arguments: argparse.Namespace) -> list[Corpus]:
+def languages(given: Namespace) -> list[Corpus]:
     """Generated text in scripts other than Latin: chained from declarations of human rights, else of made-up words."""
-    folder = data_folder(arguments.data)
-    documents, size = (50, 300_000) if arguments.quick else (500, 4_000_000)
+    folder = data_folder(given.data)
+    documents, size = (50, 300_000) if given.quick else (500, 4_000_000)
     known: dict[str, Words] = scripts(np.random.default_rng(1))
     if folder and (folder / "udhr").is_dir():
         whole = load("udhr", folder)
@@ -176,12 +149,9 @@ def languages(arguments: argparse.Namespace) -> list[Corpus]:
     return [Corpus(name, [], generated(1, documents, size, base)) for name, base in known.items()]
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=9)
-    add_options(parser)
-    arguments = parser.parse_args()
-    report = Report("pipeline", arguments)
-    corpora, spoken, short = inputs(arguments), languages(arguments), short_documents(arguments)
+def ask(report: Report, given: Namespace) -> None:
+    """Check all sketches, then measure them."""
+    corpora, spoken, short = inputs(given), languages(given), short_documents(given)
     report.inputs = [corpus.facts() for corpus in [*corpora, short, *spoken]]
     tiny = [text[:300] for text in sample([text for corpus in [*corpora, *spoken] for text in corpus.texts], 10**9)][:60]
     check_reference(report, [*sample(corpora[0].texts, REFERENCE_BYTES)[:3], "", "one", "Ünïcödé 第3章 text", *tiny])
@@ -191,14 +161,13 @@ def main() -> int:
     speed = report.table("pipeline", "Text to sketches, one thread", [
         "input", "sketch", "variants", "MB/s", "best MB/s", "IQR %"])
     for corpus in [*corpora, *spoken]:
-        measure_speed(speed, corpus, arguments)
+        measure_speed(speed, corpus, given)
     if len(usable_cpus()) > 1:
         scaling = report.table("threads", "Text to sketches, one thread and two", [
             "input", "sketch", "threads", "MB/s", "IQR %", "× one thread"])
         for corpus in [corpora[0], short, *spoken]:
-            measure_threads(report, scaling, corpus, arguments)
-    return report.finish()
+            measure_threads(report, scaling, corpus, given)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("pipeline", ask, __doc__, repeats=9, data=DATA)

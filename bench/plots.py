@@ -15,7 +15,7 @@ COLOURS = ("#1f5fa8", "#d06a1f", "#2a8f5b", "#b04a8f", "#7a6a2a", "#4aa3c7", "#8
 DASHES = ("-", "--", "-.", ":")
 
 
-def picked(table: Table, **wanted: str) -> Iterator[dict[str, Any]]:
+def rows_of(table: Table, **wanted: str) -> Iterator[dict[str, Any]]:
     """Rows as dictionaries, where the named columns have these values."""
     for row in table["rows"]:
         found = dict(zip(table["columns"], row, strict=True))
@@ -54,7 +54,7 @@ def peers(tables: dict[str, Table], figure: Any) -> None:
     plots = figure.subplots(1, 2)
     figure.set_size_inches(11, 5)
     for plot, sketch in zip(plots, ("84 minima", "128 minima"), strict=True):
-        rows = [row for row in picked(table, input="documents", sketch=sketch) if "as written" not in row["who"]]
+        rows = [row for row in rows_of(table, input="documents", sketch=sketch) if "as written" not in row["who"]]
         bars(plot, [(row["who"], row["MB/s"]) for row in rows], f"{sketch}, from text", "MB/s, one core (more is better)")
 
 
@@ -64,7 +64,7 @@ def kernels(tables: dict[str, Table], figure: Any) -> None:
     plots = figure.subplots(1, 2)
     figure.set_size_inches(11, 4)
     for plot, name in zip(plots, ("sets of 1,000", "sets of 10"), strict=True):
-        rows = list(picked(table, input=name, sketch="128 minima"))
+        rows = list(rows_of(table, input=name, sketch="128 minima"))
         bars(plot, [(row["who"], row["ns/hash"]) for row in rows], f"128 minima, {name} hashes",
              "ns per hash, one core (less is better)")
 
@@ -78,7 +78,7 @@ def scripts(tables: dict[str, Table], figure: Any) -> None:
     figure.set_size_inches(9, 4)
     width = 0.8 / len(sketches)
     for i, sketch in enumerate(sketches):
-        values = [next(row["MB/s"] for row in picked(table, input=name, sketch=sketch, variants="best")) for name in inputs]
+        values = [next(row["MB/s"] for row in rows_of(table, input=name, sketch=sketch, variants="best")) for name in inputs]
         plot.bar([j + i * width for j in range(len(inputs))], values, width, label=sketch)
     plot.set_xticks([j + 0.4 - width / 2 for j in range(len(inputs))], inputs, fontsize=8)
     plot.set_ylabel("MB/s, one core", fontsize=9)
@@ -90,15 +90,15 @@ def scripts(tables: dict[str, Table], figure: Any) -> None:
 def stages(tables: dict[str, Table], figure: Any) -> None:
     """Where the time of `ndcore dedup` goes."""
     table = tables["job-stages"]
-    program = next(row["program"] for row in picked(table) if row["program"].startswith("ndcore dedup"))
-    settings = list(dict.fromkeys((row["variants"], row["threads"]) for row in picked(table, program=program)))
-    names = list(dict.fromkeys(row["stage"] for row in picked(table, program=program)))
+    program = next(row["program"] for row in rows_of(table) if row["program"].startswith("ndcore dedup"))
+    settings = list(dict.fromkeys((row["variants"], row["threads"]) for row in rows_of(table, program=program)))
+    names = list(dict.fromkeys(row["stage"] for row in rows_of(table, program=program)))
     plot = figure.subplots()
     figure.set_size_inches(9, 2.6)
     labels = [f"{variants}, {threads} thread{'s' if threads > 1 else ''}" for variants, threads in settings][::-1]
     left = [0.0] * len(settings)
     for name in names:
-        rows = picked(table, program=program, stage=name)
+        rows = rows_of(table, program=program, stage=name)
         seconds = {(row["variants"], row["threads"]): row["seconds"] for row in rows}
         values = [seconds.get(setting, 0.0) for setting in settings][::-1]
         plot.barh(labels, values, left=left, label=name)
@@ -118,19 +118,19 @@ def plain(plot: Any, title: str, horizontal: str, vertical: str) -> None:
 def methods(tables: dict[str, Table], figure: Any) -> None:
     """Draw the mean F1, and the mean recall at equal precision, of every kind of sketch by its bytes."""
     table = tables["verdicts"]
-    names = list(dict.fromkeys(row["method"] for row in picked(table)))
+    names = list(dict.fromkeys(row["method"] for row in rows_of(table)))
     plots = figure.subplots(1, 2, sharey=True)
     figure.set_size_inches(10, 4.6)
     for plot, quantity in zip(plots, ("F1", "recall at 0.95"), strict=True):
         for i, name in enumerate(names):
-            rows = list(picked(table, method=name))
+            rows = list(rows_of(table, method=name))
             if rows[0]["bytes"] == "all":
                 plot.axhline(rows[0][quantity], color="#000000", linewidth=1, linestyle=":", label="exact resemblance")
                 continue
             plot.plot([row["bytes"] for row in rows], [row[quantity] for row in rows], DASHES[i // len(COLOURS)], marker="o",
                       markersize=4, color=COLOURS[i % len(COLOURS)], label=name)
         plot.set_xscale("log", base=2)
-        ticks = sorted({row["bytes"] for row in picked(table) if row["bytes"] != "all"})
+        ticks = sorted({row["bytes"] for row in rows_of(table) if row["bytes"] != "all"})
         plot.set_xticks(ticks, [str(size) for size in ticks])
         plot.minorticks_off()
     plain(plots[0], "Highest F1, mean of the corpora", "bytes of a sketch", "F1")

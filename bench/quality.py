@@ -13,16 +13,16 @@ Reported besides: what the filter proposed and missed.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from corpus import QUALITY, Corpus, add_options, data_folder, load, names, natural
-from exact import Dropped, Join, Sets, TokenSets, brute_force, exact_join, judge_dropped, shingle_sets
-from measure import Report, Table, options, say
+from corpus import DATA, QUALITY, Corpus, data_folder, load, names, natural
+from exact import Dropped, Join, TokenSets, exact_join, judge_dropped
+from measure import Option, Report, Table, program, say
 from numpy.typing import NDArray
 
 import ndcore as nd
@@ -35,10 +35,9 @@ COLUMNS = [
 
 
 class Case(NamedTuple):
-    """One corpus with its exact sets, ready to be judged."""
+    """A corpus, and the sets of its tokens."""
 
     corpus: Corpus
-    sets: Sets
     tokens: TokenSets
 
 
@@ -101,18 +100,15 @@ def first_of_equals(result: nd.NearDuplicates) -> NDArray[np.bool_]:
 
 
 def check_join(report: Report, case: Case, join: Join, threshold: float, count: int) -> None:
-    """The join against brute force on documents of its pairs and evenly spaced others."""
+    """Compare the join with all pairs, by tokens, of documents of its pairs and evenly spaced others."""
     n = len(case.corpus)
     paired = np.unique(np.concatenate([join.a, join.b]))
     some = paired[:: max(1, 2 * len(paired) // count)]
     chosen = np.unique(np.concatenate([some, np.arange(0, n, max(1, 2 * n // count))]))
-    place = {int(document): i for i, document in enumerate(chosen)}
     inside = np.isin(join.a, chosen) & np.isin(join.b, chosen)
-    ours = {
-        (place[a], place[b]): r
-        for a, b, r in zip(join.a[inside].tolist(), join.b[inside].tolist(), join.resemblance[inside].tolist(), strict=True)
-    }
-    brute = brute_force([case.corpus.texts[i] for i in chosen], threshold)
+    a, b, resemblance = (column[inside].tolist() for column in join)
+    ours = dict(zip(zip(a, b, strict=True), resemblance, strict=True))
+    brute = {pair: r for pair in combinations(chosen.tolist(), 2) if (r := case.tokens.resemblance(*pair)) >= threshold}
     message = f"{case.corpus.name} at {threshold}: the join has {len(ours)} pairs in a sample, brute force {len(brute)}"
     report.require(ours == brute, message)
     report.details.setdefault("brute force", []).append([case.corpus.name, threshold, len(chosen), len(brute)])
@@ -149,14 +145,12 @@ def check_complete(report: Report, case: Case, join: Join, threshold: float) -> 
     report.require(same, f"{case.corpus.name} at {threshold}, complete: {len(ours.a)} pairs, not {exact.sum()}")
 
 
-def judge(
-    report: Report, case: Case, join: Join, threshold: float, main: Table, arguments: argparse.Namespace
-) -> None:
+def judge(report: Report, case: Case, join: Join, threshold: float, main: Table, given: Namespace) -> None:
     """One corpus at one threshold."""
-    result, candidates, seconds = run_engine(case, threshold, arguments.max_holders)
+    result, candidates, seconds = run_engine(case, threshold, given.max_holders)
     dropped, survived = judge_dropped(result, case.tokens), survival(result, join)
     check(report, case.corpus.name, result, dropped, join, survived)
-    check_join(report, case, join, threshold, arguments.sample)
+    check_join(report, case, join, threshold, given.sample)
     check_complete(report, case, join, threshold)
     design = result.filter
     main.add(
@@ -167,52 +161,36 @@ def judge(
     report.details.setdefault("runs", []).append({
         "corpus": case.corpus.name, "threshold": threshold, "seconds": seconds, "repr": repr(result),
         "common": result.common, "num_perm": design.num_perm, "dropped": dropped._asdict(),
-        "join compared": join.compared, "survivors": survivors(result, join)[:20],
+        "survivors": survivors(result, join)[:20],
     })
 
 
-def judge_corpus(report: Report, case: Case, main: Table, arguments: argparse.Namespace) -> None:
-    """One corpus at all thresholds; the joins must agree with one another as well."""
-    thresholds = arguments.thresholds
-    lowest = exact_join(case.sets, min(thresholds))
-    for threshold in thresholds:
-        join = exact_join(case.sets, threshold)
-        above = lowest.resemblance >= threshold
-        same = np.array_equal(join.a, lowest.a[above]) and np.array_equal(join.b, lowest.b[above])
-        report.require(same, f"{case.corpus.name}: the joins at {min(thresholds)} and {threshold} disagree")
-        judge(report, case, join, threshold, main, arguments)
-
-
-def corpora(arguments: argparse.Namespace) -> list[Callable[[], Corpus]]:
-    """Functions that load the corpora asked for; generated text where there is no folder."""
-    folder = data_folder(arguments.data)
+def corpora(given: Namespace) -> list[Callable[[], Corpus]]:
+    """List functions that load the corpora asked for; generated text where there is no folder."""
+    folder = data_folder(given.data)
     if folder is None:
-        size = (400, 2_000_000) if arguments.quick else (3_000, 20_000_000)
+        size = (400, 2_000_000) if given.quick else (3_000, 20_000_000)
         return [lambda: natural(1, *size)]
-    chosen = arguments.corpora or (names(folder) if arguments.all else QUALITY)
-    limit = 300 if arguments.quick else None
+    chosen = given.corpora or (names(folder) if given.all else QUALITY)
+    limit = 300 if given.quick else None
     return [lambda name=name: load(name, folder, limit) for name in chosen]
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    add_options(parser)
-    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="these only")
-    parser.add_argument("--all", action="store_true", help="all corpora of the folder")
-    parser.add_argument("--thresholds", nargs="+", type=float, default=[0.5, 0.8, 0.9], metavar="T")
-    parser.add_argument("--max-holders", type=int, default=1000, metavar="N", help="of near_duplicates (default 1000)")
-    parser.add_argument("--sample", type=int, default=250, help="documents joined by brute force too")
-    arguments = parser.parse_args()
-    report = Report("quality", arguments)
+def ask(report: Report, given: Namespace) -> None:
+    """Judge all corpora at all thresholds."""
     table = report.table("quality", "near_duplicates against the exact join of word 5-shingles", COLUMNS)
-    for make in corpora(arguments):
+    for make in corpora(given):
         corpus = make()
         report.inputs.append(corpus.facts())
         say(f"{corpus.name}: {len(corpus)} documents")
-        case = Case(corpus, shingle_sets(corpus.texts), TokenSets(corpus.texts))
-        judge_corpus(report, case, table, arguments)
-    return report.finish()
+        case = Case(corpus, TokenSets(corpus.texts))
+        lowest = exact_join(corpus.texts, min(given.thresholds))
+        for threshold in given.thresholds:
+            near = lowest.resemblance >= threshold
+            judge(report, case, Join(*(column[near] for column in lowest)), threshold, table, given)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("quality", ask, __doc__, data=DATA, corpora=Option([], "of the folder, these only"),
+        all=Option(False, "all corpora of the folder"), thresholds=Option([0.5, 0.8, 0.9], "of resemblance"),
+        max_holders=Option(1000, "of near_duplicates"), sample=Option(250, "documents joined by brute force too"))

@@ -7,19 +7,17 @@ the exit code is 1: in the first documents as many tokens are repeated as a tabl
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from measure import Report, Watched, options, own_memory
+from measure import Option, Report, Watched, own_memory, program
 
 import ndcore as nd
 
-SIZES = (100, 500, 2000)  # MB
 WRITTEN = 2000  # MB; what is more is the same text in other letters
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 VOCABULARY = 50_000
@@ -93,35 +91,30 @@ def check(report: Report, texts: Sequence[bytes], found: nd.Repeats) -> None:
         report.require(theirs == ours, f"{len(texts):,} documents: {ours} tokens of document {i} are repeated, not {theirs}")
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--megabytes", type=int, action="append", help=f"of text (default {', '.join(map(str, SIZES))})")
-    parser.add_argument("--min-tokens", type=int, default=50, metavar="L", help="tokens of a window (default 50)")
-    parser.add_argument("--memory", metavar="SIZE", help="memory_limit (default none)")
-    arguments = parser.parse_args()
-    report, size = Report("repeats", arguments), arguments.min_tokens
+def ask(report: Report, given: Namespace) -> None:
+    """Measure texts of all sizes."""
+    size = given.min_tokens
     table = report.table("repeats", f"Repeated passages of {size} tokens or more in generated text", [
         "MB", "tokens", "repeated tokens", "rows", "seconds", "CPU seconds", "ns of a core per token",
         "memory of its own MB"])
     rng = np.random.default_rng(1)
-    for megabytes in (5,) if arguments.quick else arguments.megabytes or SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            corpus = Lines(Path(folder) / "texts")
-            write(corpus.path, min(megabytes, WRITTEN), rng)
-            lengthen(corpus.path, megabytes, rng)
-            for _ in range(arguments.repeats):
-                before = own_memory()
-                with Watched(lambda: {"own": own_memory()}) as memory:
-                    wall, cpu = time.perf_counter(), time.process_time()
-                    found = nd.repeats(corpus, size, memory_limit=arguments.memory)
-                    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-                table.add(megabytes, found.total, found.tokens, len(found), wall, cpu, cpu / found.total * 1e9,
-                          (memory.peak["own"] - before) / 1e6)
-            with corpus.path.open("rb") as file:
-                texts = list(islice(file, CHECKED))
-                check(report, texts, nd.repeats(texts, size))
-    return report.finish()
+    corpus = Lines(given.folder / "texts")
+    for megabytes in given.megabytes:
+        write(corpus.path, min(megabytes, WRITTEN), rng)
+        lengthen(corpus.path, megabytes, rng)
+        for _ in range(given.repeats):
+            before = own_memory()
+            with Watched(lambda: {"own": own_memory()}) as memory:
+                wall, cpu = time.perf_counter(), time.process_time()
+                found = nd.repeats(corpus, size, memory_limit=given.memory)
+                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            table.add(megabytes, found.total, found.tokens, len(found), wall, cpu, cpu / found.total * 1e9,
+                      (memory.peak["own"] - before) / 1e6)
+        with corpus.path.open("rb") as file:
+            texts = list(islice(file, CHECKED))
+            check(report, texts, nd.repeats(texts, size))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("repeats", ask, __doc__, megabytes=Option([100, 500, 2000], "of text", [5]), memory=Option(None, "memory_limit"),
+        min_tokens=Option(50, "tokens of a window"))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import RESULTS, shown
-from plots import PLOTS, draw
+from plots import PLOTS, draw, rows_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -160,8 +160,7 @@ def tables_of(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def comparisons(tables: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(title, row as a dictionary) of all tables that compare ndcore with something."""
     for table in (tables[name] for name in AGAINST if name in tables):
-        for row in table["rows"]:
-            cells = dict(zip(table["columns"], row, strict=True))
+        for cells in rows_of(table):
             yield table["title"], {"sketch": f"{cells.get('bytes')} bytes", "input": None, "method": None, **cells}
 
 
@@ -185,12 +184,6 @@ def slow_fast(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
             "columns": ["table", "input", "task", "who", RATIOS[0]], "rows": rows}
 
 
-def picked(table: dict[str, Any], columns: list[str], wanted: Callable[[dict[str, Any]], bool]) -> list[list[Any]]:
-    """These columns of the rows that are wanted."""
-    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-    return [[row[name] for name in columns] for row in rows if wanted(row)]
-
-
 def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     """Short tables for the README and pages of docs: name -> (table, the result it is from)."""
     found = {}
@@ -198,7 +191,8 @@ def derived(results: list[dict[str, Any]]) -> dict[str, tuple[dict[str, Any], di
     for name, (source, title, columns, wanted) in SHORT.items():
         if source in sources:
             table, result = sources[source]
-            found[name] = {"title": title, "columns": columns, "rows": picked(table, columns, wanted)}, result
+            rows = [[row[column] for column in columns] for row in rows_of(table) if wanted(row)]
+            found[name] = {"title": title, "columns": columns, "rows": rows}, result
     if "pipeline" in sources:
         table, result = sources["pipeline"]
         rows = [[row[0], row[1], row[3]] for row in table["rows"] if row[2] == "best"]

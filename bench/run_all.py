@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from corpus import VARIABLE, add_options
+from corpus import DATA, VARIABLE
 from measure import RESULTS, say
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small inputs, few repeats, no report")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts")
     parser.add_argument("--skip", nargs="+", choices=PARTS, default=(), help="not these")
-    add_options(parser)
+    DATA.add(parser, "data")
     arguments = parser.parse_args()
     if arguments.data:
         os.environ[VARIABLE] = arguments.data

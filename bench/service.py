@@ -14,6 +14,7 @@ of the log, also where each page is sent twice; all pages are kept once.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -22,25 +23,22 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import Report, options, own_memory
-from store import AT_ONCE, pages
+from measure import WORK, Option, Report, own_memory, program
+from store import AT_ONCE, Page, Pages, pages, spool
 
 import ndcore as nd
 
 CHECKED, BATCH, SINGLES, PARTS = 3000, 256, 20, 10  # singles a second, and parts of the pages after which memory is read
-RATE = 5000  # pages a second of both processes that send batches
+RATE = 5000.0  # pages a second of both processes that send batches
 FRAME, OWN = 180, 60  # words of a template, and of each of its pages beside it
-
-Page = tuple[str, str]
-Pages = Callable[[int, int], list[Page]]
 
 
 def of_template(start: int, count: int) -> list[Page]:
@@ -65,19 +63,12 @@ class Server:
         """Bytes of memory of its own, mapped files not counted."""
         return own_memory(self.process.pid)
 
-    def end(self) -> None:
-        """End it."""
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
-
-
-def spool(folder: Path, make: Pages, start: int, count: int) -> list[Path]:
-    """Make pages, and write them to files, which senders read: to make a page takes as long as to send it."""
-    files = []
-    for at in range(start, start + count, AT_ONCE):
-        files.append(folder / f"pages-{at}")
-        files[-1].write_bytes(pickle.dumps(make(at, min(AT_ONCE, start + count - at))))
-    return files
 
 
 def send(url: str, token: str, files: list[Path], rate: float, told: Any) -> None:
@@ -165,41 +156,24 @@ def iter_pages(make: Pages, start: int) -> Iterator[Page]:
         start += AT_ONCE
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--documents", type=int, default=200_000, help="pages (default 200,000)")
-    parser.add_argument("--rate", type=float, default=RATE, help="pages a second of both; 0: all they can (default 5000)")
-    parser.add_argument("--follow", action="store_true", help="ask a follower every second, and measure memory")
-    parser.add_argument("--templates", action="store_true", help="all pages are of one template")
-    parser.add_argument("--apart", action="store_true", help="send single pages to a second server")
-    parser.add_argument("--work", metavar="FOLDER", help="where to put the store (default: the temporary folder)")
-    arguments = parser.parse_args()
-    documents, checked = (4000, 400) if arguments.quick else (arguments.documents, CHECKED)
-    make = of_template if arguments.templates else pages
-    kinds = [kind for kind, given in (("templates", arguments.templates), ("apart", arguments.apart),
-                                      ("followed", arguments.follow)) if given]
-    report = Report("_".join(["service", *kinds]), arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as place:
-        folder = Path(place)
-        nd.Store.open(folder / "store").close()
-        from ndcore.serve.tokens import add_token
+def ask(report: Report, given: Namespace) -> None:
+    """Start the servers, check their verdicts, and measure."""
+    from ndcore.serve.tokens import add_token
 
-        token = add_token(folder / "tokens", "bench", ["read", "write"])
-        server = Server(folder / "store", "--write", "--tokens", str(folder / "tokens"))
-        follower = Server(folder / "store") if arguments.follow else None
-        apart = None
-        if arguments.apart:
-            nd.Store.open(folder / "apart").close()
-            apart = Server(folder / "apart", "--write", "--tokens", str(folder / "tokens"))
-        try:
-            check(report, server.url, token, make, folder, checked)
-            halves = [spool(folder, make, half * 10**8, documents // 2) for half in (0, 1)]
-            measure(report, server, follower, apart or server, token, make, halves, documents, arguments.rate)
-        finally:
-            for process in (server, follower, apart):
-                if process is not None:
-                    process.end()
-    return report.finish()
+    make, folder = of_template if given.templates else pages, given.folder
+    kinds = {"templates": given.templates, "apart": given.apart, "followed": given.follow}
+    report.name = "_".join(["service", *(kind for kind, chosen in kinds.items() if chosen)])
+    token = add_token(folder / "tokens", "bench", ["read", "write"])
+    writing = ("--write", "--tokens", str(folder / "tokens"))
+    for name in ("store", "apart"):
+        nd.Store.open(folder / name).close()
+    with contextlib.ExitStack() as running:
+        server = running.enter_context(Server(folder / "store", *writing))
+        follower = running.enter_context(Server(folder / "store")) if given.follow else None
+        apart = running.enter_context(Server(folder / "apart", *writing)) if given.apart else server
+        check(report, server.url, token, make, folder, 400 if given.quick else CHECKED)
+        halves = [spool(folder, make, half * 10**8, given.documents // 2, AT_ONCE) for half in (0, 1)]
+        measure(report, server, follower, apart, token, make, halves, given.documents, given.rate)
 
 
 def measure(
@@ -249,4 +223,8 @@ def measure(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("service", ask, __doc__, work=WORK, documents=Option(200_000, "pages", 4000),
+            rate=Option(RATE, "pages a second of both; 0: all they can"),
+            follow=Option(False, "ask a follower every second, and measure memory"),
+            templates=Option(False, "all pages are of one template"),
+            apart=Option(False, "send single pages to a second server"))

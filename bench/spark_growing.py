@@ -9,13 +9,14 @@ those of the one run.
 
 from __future__ import annotations
 
-import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
-from measure import Report, options
-from spark_shapes import ALL, Events, Keys, Place, Shape, mixed, run_benchmark, size_of, write_file
+from measure import Option, Report, program
+from on_spark import OPTIONS, Events, place_of, size_of
+from spark_shapes import ALL, Keys, Shape, mixed, write_file
 
 THRESHOLD = 0.8
 LENGTH = 100  # words of a document
@@ -43,19 +44,18 @@ def write(all_documents: Shape, first: int, documents: int, folder: Path) -> Non
     write_file(folder / "crawl.parquet", all_documents, first + np.argsort(mixed(np.arange(documents))))
 
 
-def run_on(report: Report, place: Place, work: Path) -> None:
+def ask(report: Report, given: Namespace) -> None:
     """Add the crawls, do the one run, compare, and tabulate."""
     from ndcore.spark import Collection, near_duplicates
 
-    arguments = place.arguments
-    documents, crawls = 500 if arguments.quick else arguments.documents, arguments.crawls
+    documents, crawls, work = given.documents, given.crawls, given.folder
     whole = shape(documents * crawls)
     for crawl in range(crawls):
         write(whole, crawl * documents, documents, work / "in" / f"crawl={crawl}")
     seconds: dict[str, float] = {}
     dropped: dict[str, int] = {}
     disk: dict[str, int] = {}
-    with place.session(work / "log") as spark:
+    with place_of(report, given) as place, place.session(work / "log") as spark:
         collection = Collection.create(work / "all", id="number", threshold=THRESHOLD)
         warm = Collection.create(work / "warm", id="number", threshold=THRESHOLD)
         write(whole, 0, 100, work / "first")
@@ -89,12 +89,6 @@ def run_on(report: Report, place: Place, work: Path) -> None:
               sum(map(tasks.__getitem__, adds)), disk[adds[-1]] / 1e6)
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--documents", type=int, default=100_000, help="of a crawl (default 100,000)")
-    parser.add_argument("--crawls", type=int, default=10, help="how many (default 10)")
-    return run_benchmark("spark_growing", parser, run_on)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    program("spark_growing", ask, __doc__, documents=Option(100_000, "of a crawl", 500), crawls=Option(10, "how many"),
+            **OPTIONS)

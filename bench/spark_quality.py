@@ -13,9 +13,9 @@ the threshold, and fewer than 0.5 % of the near pairs survive.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -25,10 +25,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from corpus import Corpus, natural
-from exact import Join, exact_join, shingle_sets
-from measure import Report, options
+from exact import Join, exact_join
+from measure import Option, Report, program
 from numpy.typing import NDArray
-from spark_shapes import LOCAL, session
+from on_spark import LOCAL, session
 
 import ndcore as nd
 from ndcore.reference.clustering import components
@@ -148,37 +148,32 @@ def write(corpus: Corpus, folder: Path) -> str:
     return str(folder)
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--documents", type=int, default=50_000, help="default 50,000")
-    parser.add_argument("--threshold", type=float, default=0.8, help="default 0.8")
-    arguments = parser.parse_args()
-    documents, threshold = 2000 if arguments.quick else arguments.documents, arguments.threshold
-    report = Report("spark_quality", arguments)
+def ask(report: Report, given: Namespace) -> None:
+    """Run each way on the same documents, and judge what it keeps."""
+    documents, threshold = given.documents, given.threshold
     corpus = versions(documents)
     report.inputs.append(corpus.facts())
-    join = exact_join(shingle_sets(corpus.texts), threshold)
+    join = exact_join(corpus.texts, threshold)
     table = report.table("spark_quality", f"Three ways on Spark, {len(join.a):,} near pairs at {threshold}, {LOCAL}", [
         "way", "documents", "kept", "near pairs left", "near pairs left %", "dropped without a near kept one",
         "of the dropped %", "seconds"])
-    with tempfile.TemporaryDirectory() as folder:
-        source, few = write(corpus, Path(folder) / "pages"), write(versions(WARM_UP), Path(folder) / "few")
-        settings = {"spark.sql.shuffle.partitions": "16", "spark.driver.memory": "4g"}
-        with session(LOCAL, Path(folder) / "log", settings) as spark:
-            for name, run in WAYS.items():
-                run(spark.read.parquet(few), WARM_UP, threshold)
-                start = time.perf_counter()
-                kept = run(spark.read.parquet(source), documents, threshold)
-                seconds = time.perf_counter() - start
-                survive, wrong = judge(kept, join)
-                dropped = documents - int(kept.sum())
-                table.add(name, documents, int(kept.sum()), survive, 100 * survive / max(1, len(join.a)), wrong,
-                          100 * wrong / max(1, dropped), seconds)
-                if run is by_ndcore:
-                    report.require(wrong == 0, f"{wrong} documents are dropped without a kept one at {threshold}")
-                    report.require(survive <= SURVIVORS * len(join.a), f"{survive} of {len(join.a)} near pairs survive")
-    return report.finish()
+    source, few = write(corpus, given.folder / "pages"), write(versions(WARM_UP), given.folder / "few")
+    settings = {"spark.sql.shuffle.partitions": "16", "spark.driver.memory": "4g"}
+    with session(LOCAL, given.folder / "log", settings) as spark:
+        for name, run in WAYS.items():
+            run(spark.read.parquet(few), WARM_UP, threshold)
+            start = time.perf_counter()
+            kept = run(spark.read.parquet(source), documents, threshold)
+            seconds = time.perf_counter() - start
+            survive, wrong = judge(kept, join)
+            dropped = documents - int(kept.sum())
+            table.add(name, documents, int(kept.sum()), survive, 100 * survive / max(1, len(join.a)), wrong,
+                      100 * wrong / max(1, dropped), seconds)
+            if run is by_ndcore:
+                report.require(wrong == 0, f"{wrong} documents are dropped without a kept one at {threshold}")
+                report.require(survive <= SURVIVORS * len(join.a), f"{survive} of {len(join.a)} near pairs survive")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("spark_quality", ask, __doc__, documents=Option(50_000, "generated", 2000),
+            threshold=Option(0.8, "of resemblance"))

@@ -14,18 +14,10 @@ code is 1: representatives, classes and resemblances of Spark are those of `ndco
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import json
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,15 +25,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from measure import Report, Watched, memory_of_trees, options
+from measure import Option, Report, Watched, memory_of_trees, program
 from numpy.typing import NDArray
+from on_spark import OPTIONS, Events, Place, place_of
 
 import ndcore as nd
 
-LOCAL = "local[2]"
-CLUSTER = "2 workers"
-WAIT = 60  # seconds for a master or a worker to start
-PREFIX = "ndcore: "  # of the names of jobs
 THRESHOLD = 0.8
 BATCH = 4096  # documents generated at a time
 ROWS = 25 * BATCH  # of a file
@@ -169,248 +158,66 @@ def in_order(shape: Shape) -> Iterator[pa.StringArray]:
 
 
 def local(shape: Shape) -> tuple[nd.NearDuplicates, float]:
-    """The local verdicts, and the seconds that they took."""
+    """Give the local verdicts, and the seconds that they took."""
     texts = pa.chunked_array(list(in_order(shape)))
     start = time.perf_counter()
     return nd.near_duplicates(texts, threshold=THRESHOLD, filter="lsh"), time.perf_counter() - start
 
 
-# ---- sessions of Spark on this machine, what their event logs say, and the memory of their processes
+def on_spark(place: Place, source: Path, task_pairs: int) -> tuple[Any, float, Mapping[str, int]]:
+    """Give the verdicts on the Parquet files of a folder by number, the seconds, and the most bytes of each process.
 
-
-def spark_home() -> Path:
-    """The folder of PySpark, which has Spark's programs."""
-    import pyspark
-
-    return Path(pyspark.__file__).parent
-
-
-@contextlib.contextmanager
-def cluster(folder: Path, memory: str) -> Iterator[tuple[str, dict[str, int]]]:
-    """Start a standalone master and two workers of one core each as processes; give its URL, and the workers."""
-    start = [str(spark_home() / "bin" / "spark-class"), "org.apache.spark.deploy."]
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
-                   "SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_DAEMON_MEMORY": "256m"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"spark://127.0.0.1:{port}"
-    running = []
-
-    def launch(name: str, *arguments: str) -> subprocess.Popen[bytes]:
-        log = folder / f"{name}.log"
-        with log.open("wb") as file:
-            running.append(subprocess.Popen([start[0], start[1] + arguments[0], *arguments[1:]], stdout=file,
-                                            stderr=subprocess.STDOUT, env=environment, start_new_session=True))
-        return running[-1]
-
-    def wait_for(name: str, text: str, times: int) -> None:
-        end = time.monotonic() + WAIT
-        while (folder / f"{name}.log").read_text().count(text) < times:
-            if time.monotonic() > end or any(process.poll() is not None for process in running):
-                raise RuntimeError(f"{name}: {(folder / f'{name}.log').read_text()[-2000:]}")
-            time.sleep(0.2)
-
-    try:
-        launch("master", "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-        wait_for("master", "New state: ALIVE", 1)
-        workers = {
-            f"worker {i}": launch(f"worker-{i}", "worker.Worker", "--cores", "1", "--memory", memory, "--webui-port", "0",
-                                  "--work-dir", str(folder / f"work-{i}"), url).pid
-            for i in (1, 2)
-        }  # fmt: skip
-        wait_for("master", "Registering worker", 2)
-        yield url, workers
-    finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.wait(WAIT)
-
-
-def run_benchmark(name: str, parser: argparse.ArgumentParser, run_on: Callable[[Report, Place, Path], None]) -> int:
-    """Run a benchmark where the options say: in local[2], or on a master and two workers that are started for it."""
-    parser.add_argument("--cluster", action="store_true", help="a master and two workers of one core each")
-    parser.add_argument("--partitions", type=int, default=16, help="of a shuffle (default 16)")
-    parser.add_argument("--worker-memory", default="4g", help="of each worker, Python included (default 4g)")
-    parser.add_argument("--executor-memory", default="2g", help="of Java in each worker (default 2g)")
-    parser.add_argument("--driver-memory", default="2g", help="of the driver's Java (default 2g)")
-    parser.add_argument("--work", metavar="FOLDER", help="for files; 3 KB a document (default: a temporary folder)")
-    arguments = parser.parse_args()
-    report = Report(f"{name}_cluster" if arguments.cluster else name, arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        place = cluster(Path(folder), arguments.worker_memory) if arguments.cluster else contextlib.nullcontext((LOCAL, {}))
-        with place as (master, workers):
-            run_on(report, Place(master, workers, arguments), Path(folder))
-    return report.finish()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where jobs run: the URL of a master, its workers by name (processes; none for local[2]), and the options."""
-
-    master: str
-    workers: dict[str, int]
-    arguments: argparse.Namespace
-
-    @property
-    def name(self) -> str:
-        return CLUSTER if self.workers else LOCAL
-
-    def session(self, log: Path) -> contextlib.AbstractContextManager[Any]:
-        """Start a session there, with the options, that writes its event log into `log`."""
-        settings = {"spark.sql.shuffle.partitions": str(self.arguments.partitions),
-                    "spark.driver.memory": self.arguments.driver_memory}
-        if self.workers:
-            settings["spark.executor.memory"] = self.arguments.executor_memory
-        return session(self.master, log, settings)
-
-    def run(self, source: Path, work: Path, threshold: float, **chosen: Any) -> Run:
-        """Run the main job on the Parquet files of `source` in a session of its own."""
-        from ndcore.spark import near_duplicates
-
-        log, directory, verdicts = (work / f"{kind}-{source.name}" for kind in ("log", "steps", "verdicts"))
-        processes = dict(self.workers)
-        with Watched(lambda: memory_of_trees(processes), every=1.0) as memory, self.session(log) as spark:
-            processes["driver"] = spark.sparkContext._gateway.proc.pid
-            start = time.perf_counter()
-            result = near_duplicates(spark.read.parquet(str(source)), id="number", threshold=threshold,
-                                     directory=str(directory), **chosen)
-            result.counts()
-            seconds = time.perf_counter() - start
-            rows = result.verdicts.selectExpr("number", "representative.number as label", "class", "resemblance")
-            rows.write.parquet(str(verdicts))
-        disk = size_of(directory)
-        shutil.rmtree(directory)
-        return Run(verdicts, seconds, disk, Events(log), dict(memory.peak))
-
-
-@dataclass(frozen=True)
-class Run:
-    """A job that is done.
-
-    verdicts: Parquet files with number, label, class, resemblance. disk: bytes of its intermediate files. memory: the most
-    bytes of each worker and of the driver.
+    The event log is in the folder `log` beside it.
     """
+    from ndcore.spark import near_duplicates
 
-    verdicts: Path
-    seconds: float
-    disk: int
-    events: Events
-    memory: dict[str, int]
-
-    def rows(self) -> Any:
-        """The verdicts in the order of numbers, as an Arrow table."""
-        return pq.read_table(self.verdicts).sort_by("number")
-
-    @property
-    def largest_worker(self) -> float | None:
-        """MB of the worker that had the most; None without workers."""
-        return max((bytes_ / 1e6 for name, bytes_ in self.memory.items() if name != "driver"), default=None)
+    processes, verdicts = dict(place.workers), source.with_name("verdicts")
+    with Watched(lambda: memory_of_trees(processes), every=1.0) as memory, place.session(source.with_name("log")) as spark:
+        processes["driver"] = spark.sparkContext._gateway.proc.pid
+        start = time.perf_counter()
+        result = near_duplicates(spark.read.parquet(str(source)), id="number", threshold=THRESHOLD, task_pairs=task_pairs,
+                                 directory=str(source.with_name("steps")))
+        result.counts()
+        seconds = time.perf_counter() - start
+        rows = result.verdicts.selectExpr("number", "representative.number as label", "class", "resemblance")
+        rows.write.parquet(str(verdicts))
+    return pq.read_table(verdicts).sort_by("number"), seconds, memory.peak
 
 
-def differences(rows: Any, labels: Any, classes: Any, resemblance: Any) -> list[str]:
+def differences(rows: Any, expected: nd.NearDuplicates) -> list[str]:
     """Name what of the verdicts differs from the local ones."""
     same = {
-        "numbers": np.array_equal(rows["number"].to_numpy(), np.arange(len(labels))),
-        "representatives": np.array_equal(rows["label"].to_numpy(), labels),
-        "classes": rows["class"].to_pylist() == list(classes),
-        "resemblances": np.array_equal(rows["resemblance"].to_numpy(), resemblance, equal_nan=True),
+        "numbers": np.array_equal(rows["number"].to_numpy(), np.arange(len(expected))),
+        "representatives": np.array_equal(rows["label"].to_numpy(), expected.labels),
+        "classes": rows["class"].to_pylist() == list(expected.classes),
+        "resemblances": np.array_equal(rows["resemblance"].to_numpy(), expected.resemblance, equal_nan=True),
     }
     return [name for name, equal in same.items() if not equal]
 
 
-@contextlib.contextmanager
-def session(master: str, folder: Path, settings: dict[str, str]) -> Iterator[Any]:
-    """Start a session that writes an event log into `folder`."""
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    folder.mkdir(parents=True, exist_ok=True)
-    common = {
-        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-        "spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri(), "spark.eventLog.compress": "false",
-        "spark.eventLog.rolling.enabled": "false", "spark.ui.showConsoleProgress": "false",
-        "spark.local.dir": str(folder / "local"),
-    }
-    builder = SparkSession.builder.master(master).appName("bench")
-    for name, value in {**common, **settings}.items():
-        builder = builder.config(name, value)
-    started = builder.getOrCreate()
-    started.sparkContext.setLogLevel("ERROR")
-    try:
-        yield started
-    finally:
-        started.stop()
-
-
-class Events:
-    """What the event log of a finished session says, by a property of jobs: their description, if no other is named.
-
-    cpu: seconds of tasks. longest: of the longest task. shuffled: bytes. failed: tasks of all jobs.
-    """
-
-    def __init__(self, folder: Path, by: str = "spark.job.description") -> None:
-        self.cpu: Counter[str] = Counter()
-        self.shuffled: Counter[str] = Counter()
-        self.longest: Counter[str] = Counter()
-        self.failed = 0
-        steps: dict[int, str] = {}
-        for path in sorted(path for path in folder.glob("*") if path.is_file()):
-            for event in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-                if event["Event"] == "SparkListenerJobStart":
-                    step = (event.get("Properties") or {}).get(by, "").removeprefix(PREFIX)
-                    steps.update(dict.fromkeys(event["Stage IDs"], step))
-                elif event["Event"] == "SparkListenerTaskEnd":
-                    self._task(steps[event["Stage ID"]], event)
-
-    def _task(self, step: str, event: dict[str, Any]) -> None:
-        metrics = event.get("Task Metrics")
-        if event["Task End Reason"]["Reason"] != "Success" or metrics is None:
-            self.failed += 1
-            return
-        self.cpu[step] += metrics["Executor Run Time"] / 1000
-        self.longest[step] = max(self.longest[step], metrics["Executor Run Time"] / 1000)
-        self.shuffled[step] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of all files below a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-# ---- all of it
-
-
-def run_on(report: Report, place: Place, work: Path) -> None:
+def ask(report: Report, given: Namespace) -> None:
     """Run each shape on Spark and locally, compare, and tabulate."""
-    arguments = place.arguments
-    title = f"Collections of hard shapes, tasks of {arguments.task_pairs:,} pairs, {place.name}"
-    table = report.table("spark_shapes", title, [
-        "shape", "documents", "MB", "seconds", "local seconds", "kept", "seconds of tasks", "failed tasks",
-        "longest task seconds", "bytes shuffled a document", "memory of the largest worker MB", "memory of the driver MB"])
-    for name in arguments.shapes:
-        shape = SHAPES[name](1e-3 if arguments.quick else arguments.scale)
-        nbytes = write(shape, work / name)
-        done = place.run(work / name, work, THRESHOLD, task_pairs=arguments.task_pairs)
-        shutil.rmtree(work / name)
-        expected, seconds = local(shape)
-        for what in differences(done.rows(), expected.labels, expected.classes, expected.resemblance):
-            report.require(False, f"{name}: {what} differ from the local ones")
-        events = done.events
-        table.add(name, shape.documents, nbytes / 1e6, done.seconds, seconds,
-                  int(np.sum(expected.labels == np.arange(shape.documents))), sum(events.cpu.values()), events.failed,
-                  max(events.longest.values()), sum(events.shuffled.values()) / shape.documents, done.largest_worker,
-                  done.memory["driver"] / 1e6)
-
-
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="NAME", help=", ".join(SHAPES))
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the documents (default 1)")
-    parser.add_argument("--task-pairs", type=int, default=1000, help="pairs that a task may hold (default 1000)")
-    return run_benchmark("spark_shapes", parser, run_on)
+    with place_of(report, given) as place:
+        title = f"Collections of hard shapes, tasks of {given.task_pairs:,} pairs, {place.name}"
+        table = report.table("spark_shapes", title, [
+            "shape", "documents", "MB", "seconds", "local seconds", "kept", "seconds of tasks", "failed tasks",
+            "longest task seconds", "bytes shuffled a document", "memory of the largest worker MB",
+            "memory of the driver MB"])
+        for name in given.shapes:
+            shape, folder = SHAPES[name](given.scale), given.folder / name
+            nbytes = write(shape, folder / "documents")
+            rows, seconds, memory = on_spark(place, folder / "documents", given.task_pairs)
+            events = Events(folder / "log")
+            shutil.rmtree(folder)
+            expected, local_seconds = local(shape)
+            for what in differences(rows, expected):
+                report.require(False, f"{name}: {what} differ from the local ones")
+            workers = [memory[worker] / 1e6 for worker in place.workers]
+            table.add(name, shape.documents, nbytes / 1e6, seconds, local_seconds, len(expected.kept),
+                      sum(events.cpu.values()), events.failed, max(events.longest.values()),
+                      sum(events.shuffled.values()) / shape.documents, max(workers, default=None), memory["driver"] / 1e6)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("spark_shapes", ask, __doc__, shapes=Option(list(SHAPES), "collections", choices=SHAPES), **OPTIONS,
+            scale=Option(1.0, "share of the documents", 1e-3), task_pairs=Option(1000, "pairs that a task may hold"))

@@ -17,24 +17,23 @@ from __future__ import annotations
 import functools
 import gc
 import mmap
-import multiprocessing
 import os
-import sys
-import tempfile
+import pickle
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from generating import base_words, lengths_of, plant, typeset, walk
-from measure import Report, options, own_memory, say
+from measure import WORK, Option, Report, in_own_process, own_memory, program, say
 from numpy.typing import NDArray
 
 import ndcore as nd
 
 Page = tuple[str, str]
+Pages = Callable[[int, int], list[Page]]
 CHECKED, COLD, LATER = 3000, 40, 10**6
 DURABILITIES: tuple[Literal["batch", "each"], ...] = ("batch", "each")
 Decide = Callable[[Page], object]
@@ -166,43 +165,31 @@ def filled(store: nd.Store, documents: int) -> tuple[float, int]:
     return documents / seconds if seconds else 0.0, size
 
 
-def hold(connection: Connection, place: Path) -> None:
-    """Open a store in a process of its own and decide on the pages that come; answer with bytes of memory of our own.
+def spool(folder: Path, make: Pages, start: int, count: int, most: int) -> list[Path]:
+    """Make pages, and write them to files of `most` pages each: to make a page takes as long as to decide on it."""
+    files = []
+    for at in range(start, start + count, most):
+        files.append(folder / f"pages-{at}")
+        files[-1].write_bytes(pickle.dumps(make(at, min(most, start + count - at))))
+    return files
 
-    First of the process without a store, then with it, then the most that was seen after a part of the pages.
-    """
+
+def held(place: Path, later: list[Path]) -> tuple[int, int]:
+    """Open a store and decide on files of pages; return the bytes of our own memory once it is open, and the most later."""
     before = own_memory()
     with nd.Store.open(place) as store:
-        connection.send(before)
-        connection.send(own_memory() - before)
-        most = 0
-        while some := connection.recv():
-            for _ in store.decide_many(some):
+        opened = most = own_memory() - before
+        for file in later:
+            for _ in store.decide_many(pickle.loads(file.read_bytes())):
                 pass
-            del some
             most = max(most, own_memory() - before)
-            connection.send(most)
-
-
-def held(place: Path, later: list[Page]) -> tuple[int, int]:
-    """Bytes of memory of a process that opens a store, and after it decided on pages."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=hold, args=(there, place))
-    process.start()
-    here.recv()
-    opened = most = here.recv()
-    for i in range(0, len(later), 1000):
-        here.send(later[i : i + 1000])
-        most = here.recv()
-    here.send([])
-    process.join()
     return opened, most
 
 
-def measure(report: Report, folder: Path, documents: int, count: int, cold: int, grown: int) -> None:
+def measure(report: Report, given: Namespace, count: int, cold: int, grown: int) -> None:
     """Fill a store, open it again, ask it and add to it."""
-    place = folder / f"store-{documents}"
+    folder, documents = given.folder, given.documents
+    place = Path(given.work or folder) / f"store-{documents}"
     with nd.Store.open(place) as store:
         speed, size = filled(store, documents)
     begin = time.perf_counter()
@@ -240,7 +227,7 @@ def measure(report: Report, folder: Path, documents: int, count: int, cold: int,
     for durability in DURABILITIES:
         times.add("decide", durability, "cold",
                   *cold_percentiles(place, lambda s, page: s.decide(*page), taken(fresh, cold), durability))
-    memory = held(place, pages(later + AT_ONCE, grown))
+    memory = in_own_process(held, place, spool(folder, pages, later + AT_ONCE, grown, 1000))
     table.add("memory of our own after opening, bytes a page", memory[0] / documents)
     table.add(f"memory of our own after {grown:,} more pages, at most, MB", memory[1] / 1e6)
     table.add("memory of our own after these, at most, bytes a page", memory[1] / (documents + grown))
@@ -251,19 +238,11 @@ def taken(source: Iterator[Page], count: int) -> list[Page]:
     return [next(source) for _ in range(count)]
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=1)
-    parser.add_argument("--documents", type=int, default=200_000, help="pages of the store (default 200,000)")
-    parser.add_argument("--work", metavar="FOLDER", help="where to put the stores (default: the temporary folder)")
-    arguments = parser.parse_args()
-    documents, count, cold, grown = (3000, 50, 5, 500) if arguments.quick else (arguments.documents, 2000, COLD, AT_ONCE)
-    report = Report("store", arguments)
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        kept = Path(arguments.work or folder)
-        check(report, Path(folder), pages(0, 300 if arguments.quick else CHECKED))
-        measure(report, kept, documents, count, cold, grown)
-    return report.finish()
+def ask(report: Report, given: Namespace) -> None:
+    """Check the store, then measure one."""
+    check(report, given.folder, pages(0, 300 if given.quick else CHECKED))
+    measure(report, given, *((50, 5, 500) if given.quick else (2000, COLD, AT_ONCE)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("store", ask, __doc__, documents=Option(200_000, "pages of the store", 3000), work=WORK)

@@ -14,15 +14,14 @@ CPU time of `decide_many` on one thread for the last pages of each size, and the
 from __future__ import annotations
 
 import random
-import sys
-import tempfile
 import time
+from argparse import Namespace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from measure import Report, Table, options, say
+from measure import Option, Report, Table, program, say
 from store import percentiles
 
 import ndcore as nd
@@ -116,28 +115,28 @@ def judge_store(report: Report, table: Table, shape: Shape, sizes: tuple[int, ..
             say(f"{what}: {1e3 * seconds:.3f} ms a page")
 
 
-def main() -> int:
-    parser = options(__doc__, repeats=3)
-    parser.add_argument("--store", action="store_true", help="through a store")
-    arguments = parser.parse_args()
-    report = Report("store_templates" if arguments.store else "templates", arguments)
-    if arguments.store:
-        table = report.table("store-templates", "Pages of one template in a store", [
-            "pages", "words", "resemblance of two pages", "of a page and its copy", "decide_many CPU ms a page",
-            "decide ms, median", "decide ms, 99 %"])
-        for shape in SHAPES[2:]:
-            with tempfile.TemporaryDirectory() as work:
-                judge_store(report, table, shape, (LAST, 2 * LAST) if arguments.quick else STORED, Path(work) / "store")
-        return report.finish()
+def ask_store(report: Report, given: Namespace) -> None:
+    """Measure pages in a store."""
+    table = report.table("store-templates", "Pages of one template in a store", [
+        "pages", "words", "resemblance of two pages", "of a page and its copy", "decide_many CPU ms a page",
+        "decide ms, median", "decide ms, 99 %"])
+    for i, shape in enumerate(SHAPES[2:]):
+        judge_store(report, table, shape, (LAST, 2 * LAST) if given.quick else STORED, given.folder / f"store-{i}")
+
+
+def ask(report: Report, given: Namespace) -> None:
+    """Measure lists of pages, or pages in a store."""
+    if given.store:
+        report.name = "store_templates"
+        return ask_store(report, given)
     table = report.table("templates", "Pages of one template, and a copy of each", [
         "documents", "words", "resemblance of two pages", "of a page and its copy", "filter", "copies kept", "CPU s"])
     for filter in ("auto", "lsh", "complete"):
         for shape in SHAPES:
-            for n in (500,) if arguments.quick else (*SIZES, LARGE) if shape == SHAPES[0] else SIZES:
-                judge(report, table, shape, n, filter, arguments.repeats)
-    seeds(report, 2 if arguments.quick else SEEDS, 500 if arguments.quick else SIZES[0])
-    return report.finish()
+            for n in (500,) if given.quick else (*SIZES, LARGE) if shape == SHAPES[0] else SIZES:
+                judge(report, table, shape, n, filter, given.repeats)
+    seeds(report, 2 if given.quick else SEEDS, 500 if given.quick else SIZES[0])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program("templates", ask, __doc__, repeats=3, store=Option(False, "through a store"))

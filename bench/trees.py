@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import Ended, Table, Worker, pinned, printed
+from measure import Ended, Option, Table, Worker, pinned, printed
 from peers.worker import answer_lines, take_output
 
 HERE = Path(__file__).resolve().parent
@@ -154,11 +154,10 @@ def compare(
     return 0
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a comparison."""
-    parser.add_argument("--alternations", type=int, default=ALTERNATIONS, metavar="N", help="turns of each call")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only calls whose name has this text")
-    parser.add_argument("--wall", action="store_true", help="elapsed time instead of CPU time")
+OPTIONS = {
+    "alternations": Option(ALTERNATIONS, "turns of each call", 3), "only": Option("", "only calls whose name has this text"),
+    "wall": Option(False, "elapsed time instead of CPU time"),
+}
 
 
 def main() -> int:
@@ -167,7 +166,8 @@ def main() -> int:
     parser.add_argument("statements", nargs="*", help="expressions to call, with i as the number of the call")
     parser.add_argument("--setup", default="import ndcore as nd", help="statements that run once before")
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    add_options(parser)
+    for name, option in OPTIONS.items():
+        option.add(parser, name)
     arguments = parser.parse_args()
     if arguments.child:
         return serve(arguments)

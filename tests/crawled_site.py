@@ -7,19 +7,17 @@ ever, and a trap of relative links.
 
 from __future__ import annotations
 
-from benches import imported
+from sites import Page, Site, page, prose
 
-[sites] = imported("sites")
-page, prose, serving = sites.page, sites.prose, sites.serving
 SECTIONS, ARTICLES, GOODS, EVENTFUL, PARTS = 2, 5, 5, 3, 3
 
 
-class CrawledSite(sites.Site):  # type: ignore[misc,name-defined]
+class CrawledSite(Site):
     """The site, with a mirror of it in a folder; a server has it on two hosts."""
 
     depth = 5
 
-    def page(self, path: list[str], query: dict[str, str], session: str) -> sites.Page | None:
+    def page(self, path: list[str], query: dict[str, str], session: str) -> Page | None:
         at, path = ("/mirror", path[1:]) if path[:1] == ["mirror"] else ("", path)
         match path:
             case []:
@@ -67,7 +65,7 @@ class CrawledSite(sites.Site):  # type: ignore[misc,name-defined]
         section, _, number = name.partition("-")
         return [f"{section}-{i}" for i in range(ARTICLES)] if section.isdigit() and number else []
 
-    def _month(self, at: str, year: int, month: int) -> sites.Page:
+    def _month(self, at: str, year: int, month: int) -> Page:
         """Return a month of the calendar: events in the first months, for ever none in the others."""
         number = (year - 2026) * 12 + month
         events = [f"{number}-{i}" for i in range(2)] if number <= EVENTFUL else []

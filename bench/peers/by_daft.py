@@ -14,15 +14,10 @@ FORMS = {
     "Daft, column at hand, xxh3": ("column", "xxhash3_64"),
 }
 
-
-def versions() -> dict[str, str]:
-    return versions_of("daft")
-
-
-def cases() -> list[dict[str, Any]]:
-    return [case(who, PERMUTATIONS, "minima", number, "text", at_hand=at_hand == "column", hashing=hashing,
-                 same_sketches=who == "Daft, column at hand")
-            for number in (84, 128, 200) for who, (at_hand, hashing) in FORMS.items()]
+VERSIONS = versions_of("daft")
+CASES = [case(who, PERMUTATIONS, "minima", number, "text", at_hand=at_hand == "column", hashing=hashing,
+              same_sketches=who == "Daft, column at hand")
+         for number in (84, 128, 200) for who, (at_hand, hashing) in FORMS.items()]
 
 
 def signatures(frame: Any, one: dict[str, Any]) -> Any:

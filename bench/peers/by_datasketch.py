@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import xxhash
 from common import PERMUTATIONS, case, encoded, of_sets, of_texts, versions_of
 from datasketch import MinHash
 
-VERSION = versions_of("datasketch")["datasketch"]
-MAJOR = int(VERSION.partition(".")[0])
+VERSIONS = versions_of("datasketch", "numpy", "xxhash")
+MAJOR = int(VERSIONS["datasketch"].partition(".")[0])
 SCHEMES = ("affine32", "legacy") if MAJOR >= 2 else ("",)
-
-
-def versions() -> dict[str, str]:
-    return versions_of("datasketch", "numpy", "xxhash")
-
-
-def cases() -> list[dict[str, Any]]:
-    found = []
-    for number in (84, 128, 200):
-        for scheme in SCHEMES:
-            who = f"datasketch {MAJOR}.x" + (f", {scheme}" if scheme else "")
-            found.append(case(who, PERMUTATIONS, "minima", number, "text", scheme=scheme, hashing="sha1"))
-            found.append(case(who, PERMUTATIONS, "minima", number, "hashes", scheme=scheme, hashing="ready"))
-        found.append(case(f"datasketch {MAJOR}.x, with xxh32 for SHA-1", PERMUTATIONS, "minima", number, "text",
-                          scheme=SCHEMES[0], hashing="xxh32"))
-    return found
+CASES = [case(f"datasketch {MAJOR}.x" + (f", {scheme}" if scheme else ""), PERMUTATIONS, "minima", number, source,
+              scheme=scheme, hashing=hashing)
+         for number in (84, 128, 200) for scheme in SCHEMES for source, hashing in (("text", "sha1"), ("hashes", "ready"))]
+CASES += [case(f"datasketch {MAJOR}.x, with xxh32 for SHA-1", PERMUTATIONS, "minima", number, "text", scheme=SCHEMES[0],
+               hashing="xxh32") for number in (84, 128, 200)]
 
 
 def itself(value: int) -> int:
@@ -45,13 +33,7 @@ def settings(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def sketches(one: dict[str, Any], texts: list[str]) -> list[MinHash]:
-    chosen = settings(one)
-
-    def lists() -> Iterator[list[bytes]]:
-        for text in texts:
-            yield encoded(text)
-
-    return list(MinHash.bulk(lists(), **chosen))
+    return list(MinHash.bulk(map(encoded, texts), **settings(one)))
 
 
 def prepare(one: dict[str, Any], data: dict[str, Any]) -> tuple[Any, int, int]:

@@ -9,13 +9,8 @@ from gaoya.minhash import MinHashStringIndex
 
 BANDS = {84: (14, 6), 128: (16, 8), 200: (20, 10)}
 
-
-def versions() -> dict[str, str]:
-    return versions_of("gaoya")
-
-
-def cases() -> list[dict[str, Any]]:
-    return [case("gaoya, with insertion into its index", PERMUTATIONS, "minima", number, "text") for number in BANDS]
+VERSIONS = versions_of("gaoya")
+CASES = [case("gaoya, with insertion into its index", PERMUTATIONS, "minima", number, "text") for number in BANDS]
 
 
 def index(bands: tuple[int, int], threshold: float) -> MinHashStringIndex:

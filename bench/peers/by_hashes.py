@@ -16,19 +16,10 @@ FUNCTIONS = {
     "hashlib.blake2b, 128 bits": lambda content: hashlib.blake2b(content, digest_size=16).digest(),
 }
 
-
-def versions() -> dict[str, str]:
-    return {**versions_of("xxhash"), "zlib": zlib.ZLIB_RUNTIME_VERSION}
-
-
-def cases() -> list[dict[str, Any]]:
-    return [case(who, WHOLE, "whole string", size, "bytes") for who in FUNCTIONS for size in (32, 4_096, 1_048_576)]
+VERSIONS = {**versions_of("xxhash"), "zlib": zlib.ZLIB_RUNTIME_VERSION}
+CASES = [case(who, WHOLE, "whole string", size, "bytes") for who in FUNCTIONS for size in (32, 4_096, 1_048_576)]
 
 
 def prepare(one: dict[str, Any], data: dict[str, Any]) -> tuple[Any, int, int]:
     content, function = Random(1).randbytes(one["number"]), FUNCTIONS[one["who"]]
     return lambda: function(content), len(content), len(content)
-
-
-def estimates(one: dict[str, Any], data: dict[str, Any], pairs: list[list[int]]) -> list[float]:
-    raise NotImplementedError("no sketches")

@@ -11,37 +11,26 @@ from common import BOTTOM, FAST, PERMUTATIONS, SCALED, WHOLE, agreeing, case, of
 
 import ndcore as nd
 
-SIZES = (32, 4_096, 1_048_576)
+VERSIONS = versions_of("ndcore", "numpy")
+BEST = {next(iter(known)) for known in nd.variants().values()}
+FORMS = ["best", "portable"] if BEST - {"portable"} else ["best"]
+KINDS = [("minima", 84, PERMUTATIONS), ("minima", 128, PERMUTATIONS), ("minima", 200, PERMUTATIONS), ("minima", 128, FAST),
+         ("bottom", 200, BOTTOM), ("scaled", 25, SCALED)]
 
 
-def versions() -> dict[str, str]:
-    return versions_of("ndcore", "numpy")
+def label(method: str, form: str, source: str = "text") -> str:
+    """Name a row."""
+    parts = ["ndcore", *(["fast"] if method == FAST else []), *(["portable"] if form == "portable" else [])]
+    return ", ".join([*parts, "text as written"] if source == "raw" else parts)
 
 
-def forms() -> list[str]:
-    """best, and portable where that is something else."""
-    best = {next(iter(known)) for known in nd.variants().values()}
-    return ["best"] if best == {"portable"} else ["best", "portable"]
-
-
-def cases() -> list[dict[str, Any]]:
-    found = []
-    kinds = [("minima", 84, PERMUTATIONS), ("minima", 128, PERMUTATIONS), ("minima", 200, PERMUTATIONS),
-             ("minima", 128, FAST), ("bottom", 200, BOTTOM)]
-    if hasattr(nd, "ModSketcher"):
-        kinds.append(("scaled", 25, SCALED))
-    for form in forms():
-        for task, number, method in kinds:
-            who = "ndcore, fast" if method == FAST else "ndcore"
-            for source in ("text", "raw", "hashes") if form == "best" else ("text", "hashes"):
-                label = who + (", portable" if form == "portable" else "") + (", text as written" if source == "raw" else "")
-                found.append(case(label, method, task, number, source, form=form,
-                                  same_sketches=form == "portable"))
-        found += [case(f"ndcore, Rabin{'' if form == 'best' else ', portable'}", WHOLE, "whole string", size, "bytes",
-                       form=form) for size in SIZES]
-    found.append(case("ndcore, sketch(text)", PERMUTATIONS, "one by one", 128, "text", form="best"))
-    found.append(case("ndcore, fast, sketch(text)", FAST, "one by one", 128, "text", form="best"))
-    return found
+CASES = [case(label(method, form, source), method, task, number, source, form=form, same_sketches=form == "portable")
+         for form in FORMS for task, number, method in KINDS
+         for source in (("text", "raw", "hashes") if form == "best" else ("text", "hashes"))]
+CASES += [case(f"{label(method, 'best')}, sketch(text)", method, "one by one", 128, "text", form="best")
+          for method in (PERMUTATIONS, FAST)]
+CASES += [case(f"ndcore, Rabin{', portable' * (form == 'portable')}", WHOLE, "whole string", size, "bytes", form=form)
+          for form in FORMS for size in (32, 4_096, 1_048_576)]
 
 
 def sketcher(one: dict[str, Any]) -> Any:

@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 from common import BOTTOM, SCALED, case, of_sets, versions_of
 
-
-def versions() -> dict[str, str]:
-    return versions_of("numpy")
-
-
-def cases() -> list[dict[str, Any]]:
-    return [case("numpy, partition then unique; repeats spoil it", BOTTOM, "bottom", 200, "hashes"),
-            case("numpy, h[h % 25 == 0]", SCALED, "scaled", 25, "hashes")]
+VERSIONS = versions_of("numpy")
+CASES = [case("numpy, partition then unique; repeats spoil it", BOTTOM, "bottom", 200, "hashes"),
+         case("numpy, h[h % 25 == 0]", SCALED, "scaled", 25, "hashes")]
 
 
 def prepare(one: dict[str, Any], data: dict[str, Any]) -> tuple[Any, int, int]:
@@ -29,7 +24,3 @@ def prepare(one: dict[str, Any], data: dict[str, Any]) -> tuple[Any, int, int]:
         return [h[h % modulus == 0] for h in ready]
 
     return of_sets(bottom if one["task"] == "bottom" else divisible, data["sets"])
-
-
-def estimates(one: dict[str, Any], data: dict[str, Any], pairs: list[list[int]]) -> list[float]:
-    raise NotImplementedError("numpy has no shingles of text here")

@@ -11,16 +11,11 @@ from ndcore.reference import shingling, sketches
 
 ENOUGH, ENOUGH_ITEMS = 15_000, 1_500  # bytes, shingles
 
-
-def versions() -> dict[str, str]:
-    return versions_of("ndcore")
-
-
-def cases() -> list[dict[str, Any]]:
-    kinds = [("minima", 84, PERMUTATIONS), ("minima", 128, PERMUTATIONS), ("minima", 200, PERMUTATIONS),
-             ("bottom", 200, BOTTOM), ("scaled", 25, SCALED)]
-    return [case("ndcore.reference", method, task, number, source)
-            for task, number, method in kinds for source in ("text", "hashes")]
+VERSIONS = versions_of("ndcore")
+KINDS = [("minima", 84, PERMUTATIONS), ("minima", 128, PERMUTATIONS), ("minima", 200, PERMUTATIONS),
+         ("bottom", 200, BOTTOM), ("scaled", 25, SCALED)]
+CASES = [case("ndcore.reference", method, task, number, source)
+         for task, number, method in KINDS for source in ("text", "hashes")]
 
 
 def function(one: dict[str, Any]) -> Callable[[list[int]], list[int]]:
@@ -46,7 +41,3 @@ def prepare(one: dict[str, Any], data: dict[str, Any]) -> tuple[Any, int, int]:
         return of_texts(lambda: [sketch(shingling.fingerprints(text)) for text in texts], texts)
     sets = [members[:ENOUGH_ITEMS] for members in few(data["sets"], len, ENOUGH_ITEMS)]
     return of_sets(lambda: [sketch(members) for members in sets], sets)
-
-
-def estimates(one: dict[str, Any], data: dict[str, Any], pairs: list[list[int]]) -> list[float]:
-    raise NotImplementedError("the reference is compared to the bit, in pipeline.py")

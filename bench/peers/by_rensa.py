@@ -10,19 +10,10 @@ from rensa import RMinHash
 
 PATHS = {"ordinary": FAST, "rho": SAMPLED}
 
-
-def versions() -> dict[str, str]:
-    return versions_of("rensa", "numpy")
-
-
-def cases() -> list[dict[str, Any]]:
-    found = []
-    for number in (84, 128, 200):
-        for path, method in PATHS.items():
-            for source in ("text", "hashes"):
-                found.append(case(f"rensa, {path}", method, "minima", number, source, path=path))
-    found.append(case("rensa, RMinHash.update", FAST, "one by one", 128, "text", path="ordinary"))
-    return found
+VERSIONS = versions_of("rensa", "numpy")
+CASES = [case(f"rensa, {path}", method, "minima", number, source, path=path)
+         for number in (84, 128, 200) for path, method in PATHS.items() for source in ("text", "hashes")]
+CASES.append(case("rensa, RMinHash.update", FAST, "one by one", 128, "text", path="ordinary"))
 
 
 def digests(one: dict[str, Any], texts: list[str]) -> Any:

@@ -11,24 +11,14 @@ from common import BOTTOM, SCALED, case, encoded, of_sets, of_texts, versions_of
 from sourmash import MinHash
 from sourmash.minhash import hash_murmur
 
-
-def versions() -> dict[str, str]:
-    return versions_of("sourmash")
-
-
-def cases() -> list[dict[str, Any]]:
-    return [case(f"sourmash, {'num' if task == 'bottom' else 'scaled'}", method, task, number, source)
-            for task, method, number in (("bottom", BOTTOM, 200), ("scaled", SCALED, 25)) for source in ("text", "hashes")]
-
-
-def empty(one: dict[str, Any]) -> MinHash:
-    if one["task"] == "bottom":
-        return MinHash(n=one["number"], ksize=21)
-    return MinHash(n=0, ksize=21, scaled=one["number"])
+VERSIONS = versions_of("sourmash")
+CASES = [case(f"sourmash, {'num' if task == 'bottom' else 'scaled'}", method, task, number, source)
+         for task, method, number in (("bottom", BOTTOM, 200), ("scaled", SCALED, 25)) for source in ("text", "hashes")]
 
 
 def sketch(one: dict[str, Any], hashes: list[int]) -> MinHash:
-    made = empty(one)
+    size = {"n": one["number"]} if one["task"] == "bottom" else {"n": 0, "scaled": one["number"]}
+    made = MinHash(ksize=21, **size)
     made.add_many(hashes)
     return made
 

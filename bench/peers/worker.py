@@ -1,8 +1,8 @@
 """One peer in a process of its own: requests as lines of JSON on standard input, answers on standard output.
 
 Runs in the peer's environment, so it needs nothing but the standard library and the module by_<peer>.py beside it, which
-has cases() -> list of cases, prepare(case, data) -> (function, bytes, items), estimates(case, data, pairs) -> list of
-resemblances, versions() -> dict, and perhaps around(case), a context that a run needs and that is not timed. A case is
+has VERSIONS, CASES, prepare(case, data) -> (function, bytes, items), and perhaps estimates(case, data, pairs) -> list of
+resemblances, and around(case), a context that a run needs and that is not timed. A case is
 a dict with who, method, task, number and source; what else it holds is the peer's own. Requests: {"do": "about"},
 {"do": "load", "name", "path"}, {"do": "prepare", "case", "input"}, {"do": "run", "key", "loops"}, {"do": "forget"},
 {"do": "estimates", "case", "input", "pairs"}. An answer has "error" where it went wrong.
@@ -32,7 +32,7 @@ class Worker:
 
     def about(self, request: dict[str, Any]) -> dict[str, Any]:
         """Versions and cases."""
-        return {"versions": self.peer.versions(), "cases": self.peer.cases()}
+        return {"versions": self.peer.VERSIONS, "cases": self.peer.CASES}
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Read an input: a JSON object with texts, raw (the texts before canonicalisation), sets (ready hashes)."""

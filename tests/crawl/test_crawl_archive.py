@@ -22,10 +22,10 @@ pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
 pytest.importorskip("fastwarc", reason="the extra web is not installed")
 
 import scrapy
-from crawled_site import prose
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
 from scrapy.utils.test import get_crawler
+from sites import prose
 from webarchives import html, read_entries
 
 from ndcore.crawl.crawl_archive import CrawlArchive, archive_of, fetched_response

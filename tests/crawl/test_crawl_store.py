@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
-from crawled_site import prose
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
+from sites import prose
 
 from ndcore.crawl.crawl_store import ITEMS, CrawlSettings, CrawlStore, crawl_store
 from ndcore.store.store import Store

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from crawled_site import CrawledSite, serving
+from crawled_site import CrawledSite
+from sites import serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

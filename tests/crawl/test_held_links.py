@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from benches import imported
+import sites
 
 pytest.importorskip("zstandard", reason="the extra store is not installed")
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
@@ -19,7 +19,6 @@ from ndcore.crawl.link_kinds import KINDS
 from ndcore.files.html_text import make_html_reader
 from ndcore.store.store import Store
 
-[sites] = imported("sites")
 STARTS = ("http://a.example/", "http://b.example/")
 LAST = 1000  # added to the depth of a link that waits
 SHUFFLED = 50  # places by which a link may come earlier than those before it, as where pages come at the same time

@@ -15,10 +15,10 @@ pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
 pytest.importorskip("resiliparse", reason="the extra web is not installed")
 
 import scrapy
-from crawled_site import prose
 from scrapy.exceptions import DropItem, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
+from sites import prose
 
 from ndcore.crawl.crawl_rules import CrawlRules
 from ndcore.crawl.crawl_store import TURN, USE, WAITS

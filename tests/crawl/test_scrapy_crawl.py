@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sites
 from benches import imported
-from crawled_site import CrawledSite, serving, sites
+from crawled_site import CrawledSite
 
 from ndcore.store.store import Store
 
@@ -36,7 +37,7 @@ WITH_NDCORE = {
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Any]:
-    with serving(CrawledSite()) as server:
+    with sites.serving(CrawledSite()) as server:
         yield server
 
 
@@ -104,7 +105,7 @@ def test_requests_are_saved_and_no_page_is_lost(plain, judged):
 def test_a_third_of_the_requests_is_enough_where_there_are_many(tmp_path):
     """A shop: session ids on every page, and a manual behind each of its products, which look alike."""
     shop = type("SmallShop", (sites.Shop,), {"categories": 4, "goods": 10})()
-    with serving(shop) as server:
+    with sites.serving(shop) as server:
         everything = follow_all(server)
         stats, _, requests = crawl(server, tmp_path, **{**WITH_NDCORE, "NDCORE_SAMPLE": 300},
                                    NDCORE_STORE=str(tmp_path / "store"))
@@ -117,7 +118,7 @@ def test_a_third_of_the_requests_is_enough_where_there_are_many(tmp_path):
 def test_rules_of_urls_save_requests_and_lose_nothing(tmp_path):
     """All links are followed but those that rules drop: a session id changes nothing in a shop. Both hosts learn it."""
     shop = type("SmallShop", (sites.Shop,), {"categories": 8, "goods": 10, "depth": 4})()
-    with serving(shop) as server:
+    with sites.serving(shop) as server:
         stats, _, requests = crawl(server, tmp_path, **WITH_NDCORE, NDCORE_STORE=str(tmp_path / "store"), NDCORE_HELD="last",
                                    NDCORE_RULES=True, DEPTH_LIMIT=shop.depth)
         expected = shop.contents(server.starts()[0])

@@ -1,4 +1,4 @@
-"""bench/spark_shapes.py: what it reads of an event log, and of processes. The benchmark itself needs Java and minutes."""
+"""bench/on_spark.py: what it reads of an event log, and of processes. Sessions need Java."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 import benches
 import pytest
 
-pytest.importorskip("pyarrow")
-spark_shapes, measure = benches.imported("spark_shapes", "measure")
+on_spark, measure = benches.imported("on_spark", "measure")
 
 
 def task(stage: int, seconds: float, shuffled: int, reason: str = "Success") -> dict[str, object]:
@@ -28,7 +27,7 @@ def test_an_event_log_by_steps(tmp_path, prop):
     lost = task(9, 9, 99, "ExecutorLostFailure")
     events = [start, task(8, 1, 100), task(9, 2.5, 11), lost, other, task(10, 0.5, 0)]
     (tmp_path / "app-1").write_text("\n".join(map(json.dumps, events)))
-    found = spark_shapes.Events(tmp_path, prop)
+    found = on_spark.Events(tmp_path, prop)
     assert found.cpu == {"sketches": 3.5, "": 0.5} and found.longest == {"sketches": 2.5, "": 0.5}
     assert found.shuffled == {"sketches": 111, "": 0}
     assert found.failed == 1

@@ -2,7 +2,7 @@
 
 Each has a finite number of contents, some of them behind pages that look alike, and leads to the same contents by many URLs:
 a mirror on the other host, session ids, orders of lists, printer versions, forms, months without end. A session id is new on
-each page that is fetched, so there is no end of URLs.
+each page that is fetched, so there is no end of URLs. No test is here; `bench/crawling.py` crawls them, too.
 """
 
 from __future__ import annotations
