@@ -231,6 +231,7 @@ def test_the_seed_is_used():
 SKETCHES = nd.MinHasher(84).sketch_many(["a", "b"])
 
 
+@pytest.mark.thread_unsafe(reason="arguments are iterators")
 @pytest.mark.parametrize(
     ("texts", "how", "error", "message"),
     [

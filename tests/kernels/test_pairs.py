@@ -20,7 +20,7 @@ from ndcore.reference.sketches import feature
 from ndcore.text.shingling import FEATURE_POLYNOMIAL
 
 KERNEL = "pairs"
-OUTPUTS, TABLES = splitmix64(8), FeatureTables(FEATURE_POLYNOMIAL)
+TABLES = FeatureTables(FEATURE_POLYNOMIAL)
 keys = st.integers(0, 3) | st.integers(0, 2**64 - 1) | st.integers(0, 7).map(lambda byte: 3 << 8 * byte)
 
 # ---------------------------------------------------------------------------------------------- sorting
@@ -192,7 +192,8 @@ def test_matches_tell_each_pair(variant, made, need, least):
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_entries_of_groups_are_their_features(variant, bits):
-    rows = np.array([[next(OUTPUTS) >> (64 - bits) for _ in range(7)] for _ in range(9)], f"uint{bits}")
+    outputs = splitmix64(8)
+    rows = np.array([[next(outputs) >> (64 - bits) for _ in range(7)] for _ in range(9)], f"uint{bits}")
     judge, documents, salts = Judge(rows, 3, 2, 1, 0, 9), np.array([1, 2, 8]), np.array([0, 5, 2**64 - 1], np.uint64)
     for first, last in [(0, 3), (1, 2), (2, 2)]:
         expected = [[feature(j, rows[i, 2 * j : 2 * j + 2].tolist()), j << 32 | i]

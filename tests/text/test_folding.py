@@ -69,6 +69,7 @@ def test_characters_know_where_they_come_from(kinds):
                 assert points[start:end] == character or character in Folding(kinds).fold(points[start:end])
 
 
+@pytest.mark.thread_unsafe(reason="memory of the process")
 def test_a_text_of_accents_alone_is_traced_in_memory_of_its_size():
     """At most 100 bytes for each character, however many of them change."""
     folding, text = Folding(ALL), "e\u0301" * 50_000
