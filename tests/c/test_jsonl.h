@@ -12,6 +12,28 @@ static int line_of(const char *line, size_t n, int side, struct nd_jsonl_record 
     return kind;
 }
 
+/* Puts another text into a line, which is or is not a record. */
+static void check_replaced(const char *given, int side)
+{
+    static const char text[] = "a \"new\" text\n, \xC3\xA9", quoted[] = "\"a \\\"new\\\" text\\n, \xC3\xA9\"";
+    const struct nd_jsonl_fields fields = {(const uint8_t *)"text", (const uint8_t *)"id", (const uint8_t *)"no", 4, 2, 2};
+    const size_t n = strlen(given), size = sizeof quoted - 1;
+    const size_t most = n + nd_jsonl_quoted_size((const uint8_t *)text, sizeof text - 1);
+    uint8_t *line = guarded(0, side, n, 0), *out = guarded(1, side, most, 0), strings[1024];
+    struct nd_jsonl_record found;
+    memcpy(line, given, n);
+    const int sound = nd_jsonl_line(line, line + n, &fields, strings, &found) == ND_JSONL_RECORD;
+    const size_t got = nd_jsonl_replace(line, line + n, &fields, (const uint8_t *)text, sizeof text - 1, strings, out);
+    CHECK(untouched_around(1, out, most) && memcmp(line, given, n) == 0, "outside the new line: %s", given);
+    CHECK((got > 0) == sound, "replaced: %s", given);
+    if (sound) {
+        const size_t before = (size_t)(found.value - line), behind = (size_t)(line + n - found.value_end);
+        CHECK(got == before + size + behind && memcmp(out, line, before) == 0 && memcmp(out + before, quoted, size) == 0 &&
+                  memcmp(out + before + size, line + n - behind, behind) == 0, "another line: %.*s", (int)got, out);
+    }
+    CHECK(nd_jsonl_replace(line, line + n, &fields, (const uint8_t *)"\xFF", 1, strings, out) == 0, "not UTF-8: %s", given);
+}
+
 static void check_line(const char *line, const char *text, const char *id, int kind)
 {
     for (int side = FRONT; side <= BACK; side++) {
@@ -24,6 +46,7 @@ static void check_line(const char *line, const char *text, const char *id, int k
                   (kind == 0 || memcmp(found.id, id, found.id_size) == 0), "id of %s", line);
         for (size_t n = strlen(line); n-- > 0;)
             CHECK(line_of(line, n, side, &found) != ND_JSONL_RECORD || line[n] == '\n', "cut at %zu: %s", n, line);
+        check_replaced(line, side);
     }
 }
 
@@ -192,8 +215,10 @@ static void test_lines_of_json(void)
         "{\"text\":\"a\",\"x\":{\"a\" 1}}", "{\"text\":\"a\",\"x\":{1:1}}", "{\"text\":\"a\" \"x\":1}", "\xEF\xBB\xBF{\"text\":\"a\"}",
     };
     struct nd_jsonl_record found;
-    for (size_t i = 0; i < sizeof unusual / sizeof *unusual; i++)
+    for (size_t i = 0; i < sizeof unusual / sizeof *unusual; i++) {
         CHECK(line_of(unusual[i], strlen(unusual[i]), BACK, &found) == ND_JSONL_UNUSUAL, "read: %s", unusual[i]);
+        check_replaced(unusual[i], BACK);
+    }
     CHECK(line_of("", 0, BACK, &found) == ND_JSONL_BLANK && line_of(" \t\r\n", 4, BACK, &found) == ND_JSONL_BLANK, "blank");
     for (int depth = ND_JSONL_DEPTH - 1; depth <= ND_JSONL_DEPTH + 1; depth++) {
         char line[2 * ND_JSONL_DEPTH + 32] = "{\"text\":\"a\",\"x\":";

@@ -8,9 +8,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ndcore.cli.main import main
+from ndcore.cli.outputs import NamedDocuments
+from ndcore.files.documents import FileDocuments
 from ndcore.files.errors import UsageError
 from ndcore.files.outputs import OutputFile, check_output
 from ndcore.storage.staging import Staging
@@ -219,3 +222,20 @@ def test_overwrite_says_that_tables_carry_no_mark(
         with pytest.raises(SystemExit):
             main([command, "--help"])
         assert words in " ".join(capsys.readouterr().out.split())
+
+
+def test_documents_of_several_collections_are_named(tmp_path: Path) -> None:
+    for name, ids in (("a", "xyz"), ("b", "pq")):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({"id": each, "text": each}) + "\n" for each in ids))
+    with FileDocuments([str(tmp_path / "a.jsonl")]) as a, FileDocuments([str(tmp_path / "b.jsonl")]) as b:
+        a.scan()
+        b.scan()
+        named = NamedDocuments(a, b)
+        ids, files, numbers = named.values(np.array([4, 0, 3, 4, 2]))
+        assert [column.name for column in named.columns()] == ["id", "file", "line"]
+        assert (list(ids), list(numbers)) == (["q", "x", "p", "q", "z"], [2, 1, 1, 2, 3])
+        assert [Path(file).name for file in files] == ["b.jsonl", "a.jsonl", "b.jsonl", "b.jsonl", "a.jsonl"]
+        assert [len(column) for column in named.values(np.zeros(0, np.int64))] == [0, 0, 0]
+        for position in (5, -1):
+            with pytest.raises(IndexError, match=str(position)):
+                named.values(np.array([0, position]))

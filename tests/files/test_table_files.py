@@ -8,7 +8,7 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ import ndcore as nd
 from ndcore.files import table_files
 from ndcore.files.errors import UsageError
 from ndcore.files.records import ANNOTATION_COLUMNS
-from ndcore.files.table_files import Blocks, Column, Table, TableFile
+from ndcore.files.table_files import Blocks, CodedValues, Column, Table, TableFile
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -35,6 +35,30 @@ def read(path: Path) -> list[dict[str, Any]]:
             return list(csv.DictReader(file))
     found: list[dict[str, Any]] = pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
     return found
+
+
+VALUES = ["plain", "quote \" and\nline", "é", "with a lone \udc80", None]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+@pytest.mark.parametrize("values", [VALUES[:3], VALUES[:4], VALUES, [7, -(2**63), 5], [7, None], []], ids=str)
+def test_coded_values_are_written_as_their_values(tmp_path: Path, suffix: str, values: list[Any]) -> None:
+    pytest.importorskip("pyarrow")
+    kind: Literal["string", "integer"] = "integer" if values and isinstance(values[0], int) else "string"
+    columns = [Column("value", kind), Column("number", "integer")]
+    codes = np.array([2, 0, 1, 1, 0, len(values) - 1] if len(values) > 2 else [0] * len(values), np.int64)
+    listed = [values[code] for code in codes.tolist()]
+    coded = CodedValues(values, codes)
+    assert (list(coded), len(coded), [coded[i] for i in range(len(codes))]) == (listed, len(listed), listed)
+    written = []
+    for name, column in (("coded", coded), ("listed", listed)):
+        with TableFile(str(tmp_path / f"{name}{suffix}")) as file:
+            assert file.write(Table(columns, Blocks([[column, np.arange(len(codes))]]))) == len(codes)
+            file.staging.commit()
+        written.append(read(tmp_path / f"{name}{suffix}"))
+    assert written[0] == written[1]
+    if suffix == ".jsonl":
+        assert [row["value"] for row in written[0]] == listed
 
 
 @pytest.fixture

@@ -111,13 +111,13 @@ def test_refusals() -> None:
         LineReader("a", "b").read(b"{}", 0, 3, 1)
 
 
-def replaced(lines: list[bytes], texts: dict[int, str | bytes], field: str = "text") -> list[bytes]:
+def replaced(lines: list[bytes], texts: dict[int, str | bytes]) -> list[bytes]:
     """Replace the texts of some lines, which lie apart in a buffer; return each as it was written."""
     ends = np.cumsum([len(line) + 1 for line in lines], dtype=np.int64)
     which = np.full(len(lines), -1)
     which[list(texts)] = np.arange(len(texts))
     begins = ends - np.array([len(line) for line in lines], np.int64)
-    joined, bounds = LineReader(field, "no id").replace(
+    joined, bounds = LineReader("text", "no id").replace(
         b"".join(b"{" + line for line in lines), begins, ends, which, Batch(list(texts.values())))
     return [joined[begin:end] for begin, end in itertools.pairwise(bounds.tolist())]
 

@@ -269,10 +269,10 @@ def iterate_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the wanted lines of a JSON Lines file, some with new texts, many together: (position of the first, lines)."""
     for positions, data, begins, ends in _read_lines(documents, index, wanted, report):
-        changed = np.zeros(len(positions), np.bool_) if edited is None else edited.changed[positions]
-        field, texts = "", list[str]()
+        field, changed, texts = "", np.zeros(len(positions), np.bool_), list[str]()
         if edited is not None:
-            field, texts = edited.field, [_as_str(edited.text(position)) for position in positions[changed].tolist()]
+            field, changed = edited.field, edited.changed[positions]
+            texts = [_as_str(edited.text(position)) for position in positions[changed].tolist()]
         which = np.where(changed, np.cumsum(changed) - 1, -1)
         joined, bounds = _replace_texts(data, begins, ends, which, texts, field)
         at = 0  # the first line that was not yielded

@@ -50,8 +50,6 @@ class CodedValues(Sequence[Any]):
         return len(self.codes)
 
     def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return CodedValues(self.values, self.codes[at])
         return self.values[self.codes[at]]
 
     def __iter__(self) -> Iterator[Any]:
