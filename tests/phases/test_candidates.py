@@ -1,4 +1,4 @@
-"""Phase 3: runs of entries are expanded to all of their pairs, or listed, wherever batches are cut."""
+"""Phase 3: runs of entries are expanded to all of their pairs, or named, wherever batches are cut."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import pytest
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
 from ndcore.phases import candidates
+from ndcore.phases.probes import put_together
+from ndcore.phases.value_filter import fill_filter
 
 ENTRIES = {"run": pa.binary(), "whole": pa.bool_(), "ranks": pa.list_(pa.int64())}
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_runs_are_expanded_or_listed(seed, monkeypatch):
+def test_runs_are_expanded_or_named(seed, monkeypatch):
     rng = random.Random(seed)
     monkeypatch.setattr(candidates, "PAIRS", rng.choice([1, 10, 1000]))
     most, first_new = rng.choice([2, 3, 8]), rng.choice([0, 10, 100])
@@ -34,17 +36,15 @@ def test_runs_are_expanded_or_listed(seed, monkeypatch):
                 left = left[size:]
     found = run_partitions(rng, candidates.expand_runs, ENTRIES, rng.sample(packed, len(packed)), 0,
                            lambda row: (row[0], not row[1]), rng.choice([1, 3]), max_holders=most, first_new=first_new)
-    expected = set()
+    expected, long = set(), set()
     for run, ranks in runs.items():
         if len(ranks) > most:
-            expected |= {(run, rank) for rank in ranks if max(ranks) >= first_new}
+            long |= {run} if max(ranks) >= first_new else set()
         else:
             expected |= {(run, a, b) for a, b in itertools.combinations(sorted(ranks), 2) if b >= first_new}
-    flat = []
-    for run, a, b, of_long in found:
-        assert (of_long is None) == (a is not None) == (b is not None)
-        flat += [(run, a, b)] if of_long is None else [(run, rank) for rank in of_long]
-    assert len(flat) == len(set(flat)) and set(flat) == expected
+    pairs = [row for row in found if row[1] is not None]
+    assert len(pairs) == len(set(pairs)) and set(pairs) == expected
+    assert {run for run, a, b in found if a is None and b is None} == long
 
 
 @pytest.mark.parametrize("scope", [False, True])
@@ -55,6 +55,30 @@ def test_entries(scope):
     expected = [(bytes([0, group]) + row[1][8 * group : 8 * group + 8] + b"".join(row[2:]), row[0] >= 2, [row[0]])
                 for row in rows for group in range(2)]
     assert sorted(found) == sorted(expected)
+    words = np.zeros(64, np.uint64)
+    values = [int.from_bytes(row[1][8:16], "little", signed=True) for row in rows[1:4]]
+    filled = fill_filter(cut_batches(random.Random(1), {"value": pa.int64()}, [(value,) for value in values]), words=len(words))
+    put_together(words, pa.Table.from_batches(list(filled)))
+    found = rows_of(candidates.list_entries(cut_batches(random.Random(1), schema, rows), groups=2, first_new=2, shared=words))
+    assert sorted(found) == sorted(expected[3:8:2])  # the second feature of these documents
+
+
+@pytest.mark.parametrize("scope", [False, True])
+def test_documents_of_long_runs(scope):
+    rng = random.Random(2)
+    scopes = [rng.randbytes(16) if scope else b"" for _ in range(3)]
+    features = [rng.randbytes(8) for _ in range(50)]
+    rows = [(rank, b"".join(rng.sample(features, 4)), *([rng.choice(scopes)] if scope else [])) for rank in range(300)]
+    schema = {"rank": pa.int64(), "features": pa.binary(), **({"scope": pa.binary()} if scope else {})}
+    runs = {(rng.choice(features), rng.choice(scopes)) for _ in range(5)}
+    named = cut_batches(rng, {"run": pa.binary()}, [(rng.randbytes(2) + feature + of,) for feature, of in runs])
+    filled = cut_batches(rng, {"value": pa.int64()}, rows_of(candidates.list_features(named)))
+    words = np.zeros(64, np.uint64)
+    put_together(words, pa.Table.from_batches(list(fill_filter(filled, words=len(words)))))
+    selected = rows_of(candidates.select_holders(cut_batches(rng, schema, rows), words=words))
+    expected = [(rank,) for rank, held, *of in rows
+                if any((held[i : i + 8], *(of or [b""])) in runs for i in range(0, 32, 8))]
+    assert selected == expected and 0 < len(expected) < 300  # no other value passes the filter by chance
 
 
 @pytest.mark.parametrize("width", [8, 10, 26])

@@ -67,9 +67,9 @@ def test_all_pairs_are_candidates(seed, drop, monkeypatch):
     schema = {"run": pa.binary(), "whole": pa.bool_(), "ranks": pa.list_(pa.int64()), "sizes": pa.list_(pa.int64())}
     found = run_partitions(rng, expand_runs, schema, entries, 0, lambda row: (row[0], not row[1]), 2, max_holders=most,
                            first_new=first_new, least_ratio=0.0 if drop == "contained" else threshold)
-    together = {(a, b) for _, a, b, ranks in found if ranks is None}
-    for run in {run for run, _, _, ranks in found if ranks is not None}:
-        of_run = itertools.chain.from_iterable(ranks for name, _, _, ranks in found if name == run and ranks is not None)
+    together = {(a, b) for _, a, b in found if a is not None}
+    for run in {run for run, a, _ in found if a is None}:
+        of_run = itertools.chain.from_iterable(ranks for name, _, ranks, _ in entries if name == run)
         together |= set(itertools.combinations(sorted(of_run), 2))
     sets = [set(nd.Shingling.fingerprints(shingling, text).tolist()) for text in texts]
     assert [row[3] for row in rows] == list(map(len, sets))
@@ -78,7 +78,7 @@ def test_all_pairs_are_candidates(seed, drop, monkeypatch):
         least = min(len(sets[a]), len(sets[b])) if drop == "contained" else len(sets[a] | sets[b])
         if common and common / least >= threshold and b >= first_new:
             assert (a, b) in together
-    assert all(b >= first_new for _, _, b, ranks in found if ranks is None)
+    assert all(b >= first_new for _, _, b in found if b is not None)
 
 
 def test_tables_that_were_sent_keep_their_key():

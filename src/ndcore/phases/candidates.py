@@ -1,4 +1,4 @@
-"""Phase 3, candidates: features to entries, runs of documents that share one, and pairs within the runs."""
+"""Phase 3, candidates: features to entries, runs of documents that share one, pairs within runs, and long runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import Bools, Ints
+from ndcore._types import Bools, Ints, UInts
 from ndcore.parallel import cut
 from ndcore.phases.columns import (
     Batches,
@@ -22,7 +22,9 @@ from ndcore.phases.columns import (
     lists_of,
     numbers,
     row_changes,
+    values_of,
 )
+from ndcore.phases.value_filter import may_have, may_share
 
 GROUP_BYTES = 2  # bytes of the group in a run's name; the feature and the scope follow
 PACKED = 64  # most entries of a row: a batch of rows is expanded in memory
@@ -58,23 +60,29 @@ def pack_entries(runs: NDArray[np.uint8], ranks: Ints, whole: Bools, sizes: Ints
     return as_batch(run=binary_column(runs[starts]), whole=whole[starts], **lists)
 
 
-def list_entries(batches: Batches, *, groups: int, first_new: int) -> Iterator[Any]:
+def list_entries(
+    batches: Batches, *, groups: int, first_new: int, shared: UInts | None = None
+) -> Iterator[Any]:
     """List the entries of documents, as `pack_entries`, given ``rank``, ``features`` and, for `by`, ``scope`` (binary).
 
     A run is named by its group (2 bytes, big-endian), the feature and the scope. groups: 0 for shingles, of which there may
     be any number, with the group -1: then documents have ``whole`` and ``size``. first_new: documents with lower ranks are
-    of `against`: their features are not whole.
+    of `against`: their features are not whole. shared: words of a filter; only features that may be in it are listed.
     """
     for batch in drop_empty(batches):
         data, bounds = bytes_of(batch.column("features"))
         counts = np.diff(bounds) // 8
         owners = np.repeat(np.arange(len(counts)), counts)
         within = np.arange(len(owners)) - (bounds[owners] - bounds[0]) // 8
+        features = data[bounds[0] : bounds[-1]].reshape(-1, 8)
+        if shared is not None:
+            kept = np.flatnonzero(may_have(shared, features.view("<u8").reshape(-1)))
+            owners, within, features = owners[kept], within[kept], features[kept]
         scope = byte_rows(batch.column("scope")) if "scope" in batch.schema.names else np.empty((len(counts), 0), np.uint8)
         runs = np.empty((len(owners), GROUP_BYTES + 8 + scope.shape[1]), np.uint8)
         group = within if groups else np.full(len(owners), -1)
         runs[:, :GROUP_BYTES] = group.astype(">i2")[:, None].view(np.uint8)
-        runs[:, GROUP_BYTES : GROUP_BYTES + 8] = data[bounds[0] : bounds[-1]].reshape(-1, 8)
+        runs[:, GROUP_BYTES : GROUP_BYTES + 8] = features
         runs[:, GROUP_BYTES + 8 :] = scope[owners]
         ranks = numbers(batch, "rank")[owners]
         if groups:
@@ -86,7 +94,7 @@ def list_entries(batches: Batches, *, groups: int, first_new: int) -> Iterator[A
 def expand_runs(
     batches: Batches, *, max_holders: int, first_new: int, least_ratio: float | None = None
 ) -> Iterator[Any]:
-    """Expand runs of up to max_holders documents to pairs, and pack the documents of longer ones.
+    """Expand runs of up to max_holders documents to pairs, and name longer ones.
 
     Parameters
     ----------
@@ -100,9 +108,8 @@ def expand_runs(
 
     Yields
     ------
-    record batches with ``run``, ``a``, ``b`` and ``ranks``
-        A pair a < b of ranks, with ranks null; or documents of a long run, with a and b null. A long run has a row for each
-        batch that it is in.
+    record batches with ``run``, ``a`` and ``b``
+        A pair a < b of ranks; or the name of a long run, with a and b null, which may come more than once.
 
     Notes
     -----
@@ -110,21 +117,15 @@ def expand_runs(
     """
     expand = partial(_expand_runs, max_holders=max_holders, first_new=first_new, least_ratio=least_ratio)
     held: _Entries | None = None  # entries of the last run, which may continue
-    told = 0
     for batch in drop_empty(batches):
         more = _Entries.of(batch)
         held = more if held is None else held.before(more)
         starts = np.flatnonzero(row_changes(held.runs))
-        yield from expand(held, starts, told)
+        yield from expand(held, starts)
         begin = int(starts[-1])
-        told = told if begin == 0 else 0
-        held = held.part(slice(begin, None))
-        if len(held.runs) > max_holders:
-            yield from expand(held, np.array([0, len(held.runs)]), told)
-            told = max_holders + 1  # documents of a long run that are held: more are not needed
-            held = held.part(slice(0, told))
+        held = held.part(slice(begin, begin + max_holders + 1))  # of a long run more are not needed
     if held is not None:
-        yield from expand(held, np.array([0, len(held.runs)]), told)
+        yield from expand(held, np.array([0, len(held.runs)]))
 
 
 class _Entries(NamedTuple):
@@ -155,16 +156,16 @@ class _Entries(NamedTuple):
 
 
 def _expand_runs(
-    entries: _Entries, starts: Ints, told: int, *, max_holders: int, first_new: int, least_ratio: float | None
+    entries: _Entries, starts: Ints, *, max_holders: int, first_new: int, least_ratio: float | None
 ) -> Iterator[Any]:
-    """Yield the pairs, or the documents, of the runs that begin at starts[:-1]; starts[-1] is the end of the last.
-
-    The first `told` documents of the first run were yielded.
-    """
+    """Yield the pairs, or the name, of the runs that begin at starts[:-1]; starts[-1] is the end of the last."""
     if len(starts) < 2:
         return
-    pa, sizes, ranks = arrow(), np.diff(starts), entries.ranks
-    yield from _pack_runs(entries, starts, told, (sizes > max_holders) & entries.whole[starts[:-1]])
+    sizes, ranks = np.diff(starts), entries.ranks
+    long = starts[:-1][(sizes > max_holders) & entries.whole[starts[:-1]]]
+    if len(long):
+        none = arrow().nulls(len(long), "int64")
+        yield as_batch(run=binary_column(entries.runs[long]), a=none, b=none)
     ends = np.repeat(np.where(sizes > max_holders, 0, starts[1:]), sizes)
     places = np.arange(int(starts[0]), int(starts[-1]))
     later = np.maximum(ends - places - 1, 0)  # documents after each in its run
@@ -180,18 +181,35 @@ def _expand_runs(
             first, other = first[wanted], other[wanted]
         if len(first):
             yield as_batch(run=binary_column(entries.runs[first]), a=np.minimum(ranks[first], ranks[other]),
-                           b=np.maximum(ranks[first], ranks[other]), ranks=pa.nulls(len(first), pa.list_(pa.int64())))
+                           b=np.maximum(ranks[first], ranks[other]))
 
 
-def _pack_runs(entries: _Entries, starts: Ints, told: int, wanted: Bools) -> Iterator[Any]:
-    """Yield a row for each wanted run, with all of its documents but the first `told` ones of the first run."""
-    begins, ends = starts[:-1].copy(), starts[1:]
-    begins[0] += told
-    packed = np.flatnonzero(wanted & (begins < ends))
-    if len(packed):
-        sizes = ends[packed] - begins[packed]
-        bounds = np.append(0, np.cumsum(sizes))
-        places = np.arange(bounds[-1]) + np.repeat(begins[packed] - bounds[:-1], sizes)
-        none = arrow().nulls(len(packed), "int64")
-        yield as_batch(run=binary_column(entries.runs[starts[packed]]), a=none, b=none,
-                       ranks=lists_of(entries.ranks[places], bounds))
+def mix_features(features: UInts, bounds: Ints, scopes: NDArray[np.uint8] | None) -> UInts:
+    """Mix the features of documents so that documents of different scopes have different ones.
+
+    features, bounds: as from `values_of`. scopes: uint8 (documents, 8 or more), or empty rows or None without scopes.
+    """
+    if scopes is None or not scopes.shape[1]:
+        return features
+    mixed: UInts = features ^ np.repeat(np.ascontiguousarray(scopes[:, :8]).view("<u8")[:, 0], np.diff(bounds))
+    return mixed
+
+
+def list_features(batches: Batches) -> Iterator[Any]:
+    """List the features of runs, ``value``, mixed by `mix_features`, given their names, ``run``, as from `list_entries`."""
+    for batch in drop_empty(batches):
+        runs = byte_rows(batch.column("run"))
+        features = np.ascontiguousarray(runs[:, GROUP_BYTES : GROUP_BYTES + 8]).view("<u8")[:, 0]
+        mixed = mix_features(features, np.arange(len(runs) + 1), runs[:, GROUP_BYTES + 8 :])
+        yield as_batch(value=mixed.view(np.int64))
+
+
+def select_holders(batches: Batches, *, words: UInts) -> Iterator[Any]:
+    """Select the documents of some runs, ``rank``, given ``rank``, ``features`` and perhaps ``scope``.
+
+    words: a filter of the features of the runs, from `list_features`. A few other documents are selected, too.
+    """
+    for batch in drop_empty(batches):
+        scopes = byte_rows(batch.column("scope")) if "scope" in batch.schema.names else None
+        features, bounds = values_of(batch.column("features"))
+        yield as_batch(rank=numbers(batch, "rank")[may_share(words, mix_features(features, bounds, scopes), bounds)])

@@ -22,6 +22,7 @@ from ndcore._types import AnyArray, Ints, UInts
 from ndcore.pairs.candidates import Runs
 from ndcore.pairs.long_runs import merge_runs
 from ndcore.pairs.scored import Scored
+from ndcore.phases.candidates import mix_features
 from ndcore.phases.columns import Batches, arrow, byte_rows, drop_empty, values_of
 from ndcore.phases.verification import Judgement, scored_batch
 
@@ -39,9 +40,7 @@ def _scopes(documents: Any) -> NDArray[np.uint8] | None:
 def _read_features(documents: Any) -> tuple[UInts, Ints]:
     """Return the features of each document, mixed so that different scopes have different features."""
     features, bounds = values_of(documents["runs"].combine_chunks())
-    if (scopes := _scopes(documents)) is not None:
-        features = features ^ np.repeat(np.ascontiguousarray(scopes[:, :8]).view("<u8")[:, 0], np.diff(bounds))
-    return features, bounds
+    return mix_features(features, bounds, _scopes(documents)), bounds
 
 
 def _number_features(documents: Any, among: UInts) -> tuple[AnyArray, Ints]:

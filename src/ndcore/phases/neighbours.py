@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ndcore._candidates import Bitmaps
-from ndcore._types import Bools, Ints, UInts
+from ndcore._types import Ints, UInts
 from ndcore.checks import imported
 from ndcore.phases.columns import Batches, arrow, as_batch, byte_rows, drop_empty, numbers, values_of
 from ndcore.phases.stored_texts import below
-from ndcore.phases.value_filter import may_have
+from ndcore.phases.value_filter import may_have, may_share
 
 ROWS = 1 << 14  # of a table that are read at a time
 
@@ -24,14 +24,7 @@ def select_sharing(batches: Batches, *, column: str, wanted: UInts) -> Iterator[
     column: in the form of `values_of`.
     """
     for batch in drop_empty(batches):
-        yield batch.take(np.flatnonzero(_may_share(batch.column(column), wanted)))
-
-
-def _may_share(column: Any, wanted: UInts) -> Bools:
-    """Tell which rows of a column, in the form of `values_of`, have a value that may be in a filter."""
-    values, bounds = values_of(column)
-    shared = np.append(0, np.cumsum(may_have(wanted, values)))[bounds]
-    return np.diff(shared) > 0
+        yield batch.take(np.flatnonzero(may_share(wanted, *values_of(batch.column(column)))))
 
 
 class StoredFile(NamedTuple):
@@ -80,7 +73,8 @@ def read_sharing(
         try:
             for batch in drop_empty(_read_columns(str(below(root, file)), [*columns, *decided])):
                 deciding = np.ascontiguousarray(byte_rows(batch.column("deciding"))[:, :8]).view("<u8").reshape(-1)
-                passed = numbers(batch, "valid") & _may_share(batch.column("features"), wanted) | may_have(wanted, deciding)
+                shared = may_share(wanted, *values_of(batch.column("features")))
+                passed = numbers(batch, "valid") & shared | may_have(wanted, deciding)
                 taken = batch.take(np.flatnonzero(passed))
                 stored = {name: _as_plain(taken.column(name)) for name in taken.schema.names}
                 yield as_batch(**{name: stored[name] for name in columns}, **{

@@ -110,11 +110,11 @@ class Shuffles:
         """List the pairs of documents that share a feature, once for each of both; for a long run, the documents."""
         made, entries = [_answers(rows)], _select(rows, ENTRY)
         ranks, ids = _number_ids(_column(entries, "a"))
-        keys, runs = _keys(ids), entries["key"].to_numpy().astype("<u8")[:, None].view(np.uint8)
-        packed = pack_entries(runs, ranks, np.ones(len(ranks), np.bool_))
+        keys, features = _keys(ids), entries["key"].to_numpy()
+        packed = pack_entries(features.astype("<u8")[:, None].view(np.uint8), ranks, np.ones(len(ranks), np.bool_))
         for batch in expand_runs([packed], max_holders=self.options["max_holders"], first_new=0):
             if batch.column("a").null_count:
-                holders = batch.column("ranks").flatten().to_numpy()
+                holders = np.unique(ranks[np.isin(features, values_of(batch.column("run"))[0])])
                 made.append(_rows(HOLDER, keys[holders], ids.take(holders)))
                 continue
             a, b = numbers(batch, "a"), numbers(batch, "b")

@@ -91,6 +91,11 @@ def may_have(words: UInts, values: AnyArray) -> Bools:
     return np.concatenate(told)
 
 
+def may_share(words: UInts, values: UInts, bounds: Ints) -> Bools:
+    """Tell which rows have a value that may be in a filter; values and bounds of the rows are as from `values_of`."""
+    return np.diff(np.append(0, np.cumsum(may_have(words, values)))[bounds]) > 0
+
+
 def _cut(values: UInts) -> Iterator[UInts]:
     """Cut values into parts that fit in the cache."""
     return (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))

@@ -4,28 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ndcore.phases.candidates import expand_runs
-from ndcore.spark.work import Work
+from ndcore._types import UInts
+from ndcore.phases.candidates import expand_runs, list_features, select_holders
+from ndcore.phases.value_filter import MOST_WORDS
+from ndcore.spark.documents import SparkDocuments
+from ndcore.spark.verification import filter_of, filter_pair_of
+from ndcore.spark.work import Work, count_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ENTRIES = "run binary, whole boolean, ranks array<bigint>"  # as from `pack_entries`
+MOST_FEATURES = 16 * MOST_WORDS  # of a filter: with so many it still rejects four of five others
+
+
+def find_shared(work: Work, documents: SparkDocuments, groups: int) -> UInts | None:
+    """Make the words of a filter of the ``features`` that several leaders have; None if there are too many for it.
+
+    groups: the number of features of a document. What one document alone has need not be moved: most features, where
+    documents are unlike.
+    """
+    if (count := groups * count_stored(documents.ranked)) > MOST_FEATURES:
+        return None
+    return filter_pair_of(work, documents.leaders, "features", count=count)[1]
 
 
 def find_candidates(
     work: Work, entries: DataFrame, summary: Column, step: str, **settings: Any
 ) -> tuple[DataFrame, DataFrame]:
-    """Expand the runs of entries, ENTRIES and perhaps ``sizes``, to pairs, and list the entries of long runs.
+    """Expand the runs of entries, ENTRIES and perhaps ``sizes``, to pairs, and name the long runs.
 
-    Returns the distinct pairs, ``a`` < ``b``, with a summary, an aggregate over the ``run`` of each pair; and ``run`` and
-    ``rank`` of the documents of long runs. settings: of `expand_runs`.
+    Returns the distinct pairs, ``a`` < ``b``, with a summary, an aggregate over the ``run`` of each pair; and ``run``, the
+    name of each long run. settings: of `expand_runs`.
     """
     from pyspark.sql import functions as F
 
     together = entries.repartition("run").sortWithinPartitions(F.col("run"), F.col("whole").desc())
-    expanded = work.apply(together, expand_runs, "run binary, a bigint, b bigint, ranks array<bigint>", **settings)
-    of_long = F.expr("if(ranks is null, null, run) as run")
-    candidates = work.keep(expanded.groupBy("a", "b", of_long, "ranks").agg(summary), step)
-    long = candidates.where("ranks is not null").selectExpr("run", "explode(ranks) as rank")
-    return candidates.where("ranks is null").drop("run", "ranks"), long
+    expanded = work.apply(together, expand_runs, "run binary, a bigint, b bigint", **settings)
+    candidates = work.keep(expanded.groupBy("a", "b", F.expr("if(b is null, run, null) as run")).agg(summary), step)
+    return candidates.where("b is not null").drop("run"), candidates.where("b is null").select("run")
+
+
+def find_holders(work: Work, documents: DataFrame, runs: DataFrame, count: int) -> DataFrame:
+    """Find the documents, ``rank``, of long runs, and perhaps a few others, by a filter that goes to all tasks.
+
+    documents: ``rank``, ``features`` and perhaps ``scope``. count: of the runs, named as from `list_entries`.
+    """
+    words = filter_of(work, work.apply(runs, list_features, "value bigint"), "value", count=count)
+    return work.apply(documents, select_holders, "rank bigint", words=words)
+
+
+def entries_of_runs(entries: DataFrame, runs: DataFrame) -> DataFrame:
+    """Select ``run`` and ``rank`` of all documents of some runs, given all entries."""
+    return entries.join(runs, "run", "left_semi").selectExpr("run", "explode(ranks) as rank")

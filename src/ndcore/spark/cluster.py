@@ -15,7 +15,7 @@ from ndcore.phases.samples import compare_samples, count_overlaps, list_members,
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN
-from ndcore.spark.candidates import ENTRIES, find_candidates
+from ndcore.spark.candidates import ENTRIES, entries_of_runs, find_candidates
 from ndcore.spark.documents import (
     SparkDocuments,
     check_keys,
@@ -159,12 +159,13 @@ def _count_pairs(
     from pyspark.sql import functions as F
 
     entries = work.apply(leaders.select("rank", "sample", "modulus"), list_members, ENTRIES, settings=settings)
-    pairs, long = find_candidates(work, entries, F.count("*").alias("common"), "counted pairs",
+    pairs, runs = find_candidates(work, entries, F.count("*").alias("common"), "counted pairs",
                                   max_holders=settings.max_holders, first_new=0)
+    long = entries_of_runs(entries, runs)
     if settings.method != "shingles":
         measured = _compare(work, leaders, pairs.where(f"common >= {settings.needed}"), settings, grouping)
         return work.keep(measured, "pairs"), long
-    if long.head(1):
+    if runs.head(1):
         held = work.keep(long.groupBy("rank").agg(F.collect_set("run").alias("values")), "common values of documents")
         pairs = pairs.join(held.selectExpr("rank as a", "values as of_a"), "a", "left").join(
             held.selectExpr("rank as b", "values as of_b"), "b", "left").selectExpr(

@@ -45,6 +45,12 @@ class SparkDocuments:
     followers: DataFrame
     first_new: int
 
+    @property
+    def leaders(self) -> DataFrame:
+        """The rows of `ranked` of documents that are compared: they follow none, and have shingles that count."""
+        counted = "valid and size > 0" if "size" in self.ranked.columns else "valid"
+        return self.ranked.where(counted).join(self.followers.select("rank"), "rank", "left_anti")
+
 
 def refuse_options(function: str, given: dict[str, Any]) -> None:
     """Raise TypeError for options that are not parameters; the message says if the local function has them."""

@@ -25,6 +25,7 @@ from ndcore.human import aligned, counted, format_numbers, format_sizes, format_
 from ndcore.phases.columns import Batches, arrow, read_column
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
+from ndcore.spark.candidates import MOST_FEATURES
 from ndcore.spark.dedup_job import JobFiles
 from ndcore.spark.documents import FILE_KEY, type_of
 from ndcore.spark.file_ranges import LONGEST, FileRange, list_pieces, read_size, share_among_tasks
@@ -44,11 +45,12 @@ START_SECONDS = 15.0  # overhead of a command: its session, Java's first run of 
 FIXED_SECONDS = 8.0  # overhead of a job in a session that has run one before
 DOCUMENT_SECONDS = 107e-6
 TEXT_SECONDS = 41e-9  # a byte
+LONE_SECONDS, LONE_SHUFFLED = 27e-6, 364  # of a document whose features no other has, within `find_shared` (2026-11-29)
 SKETCHING_SECONDS = 7.7e-9  # the part for sketching, with 84 minima (the same kind of machine, 2026-11-26)
 SHUFFLED, LARGEST = 628, 271  # bytes a document, without shingle sets: in all, and in the largest shuffle, of features
 KEPT, COPIES = 408, 2  # bytes a document in `directory`, without shingle sets; and how often the features are among them
 GROUPS = 19  # features a document
-FEATURE = 8  # bytes
+FEATURE, FILTERED = 8, 4.5  # bytes of a feature, and of it in the filters of tasks
 SHINGLE = 8  # bytes of a shingle of a candidate, kept once and shuffled twice
 RESERVE = 2  # for spills, garbage collection, stragglers and the store
 MEASURED = 10_000_000  # documents of the largest run
@@ -328,15 +330,19 @@ def _estimate_costs(sides: list[InputEstimate], design: FilterDesign | PrefixFil
     text = sum(sum(side.text) for side in sides) / 2
     documents = _total(side.documents for side in sides)
     sketching = sum(side.sketching for side in sides) - SKETCHING_SECONDS * text
-    core = [FIXED_SECONDS + DOCUMENT_SECONDS * number + TEXT_SECONDS * text + sketching
-            + sum(side.reading for side in sides) for number in documents]
     more = groups - GROUPS
     shuffled = SHUFFLED + (LARGEST / GROUPS + FEATURE) * more  # with keys and digests, and as entries of runs
+    seconds, least = DOCUMENT_SECONDS, shuffled
+    if isinstance(design, FilterDesign) and groups * documents.high <= MOST_FEATURES:
+        seconds, least = LONE_SECONDS, LONE_SHUFFLED + (FEATURE + FILTERED) * more
+        shuffled += FILTERED * groups
+    core = [FIXED_SECONDS + each * number + TEXT_SECONDS * text + sketching + sum(side.reading for side in sides)
+            for each, number in zip((seconds, DOCUMENT_SECONDS), documents, strict=True)]
     kept = KEPT + COPIES * FEATURE * more
     sets, copied = (sum(getattr(side, name) for side in sides) for name in ("shingles", "kept"))
     return JobCosts(
         Range(core[0], RESERVE * core[1]),
-        Range(shuffled * documents.low, shuffled * documents.high + 2 * SHINGLE * sets),
+        Range(least * documents.low, shuffled * documents.high + 2 * SHINGLE * sets),
         Range(kept * documents.low + copied, kept * documents.high + copied + SHINGLE * sets),
         LARGEST * groups / GROUPS * documents.high,
     )

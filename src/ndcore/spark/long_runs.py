@@ -96,7 +96,7 @@ class LongRuns:
         own = F.expr("coalesce(root, rank)").alias("root")
         placed = self.holders.join(roots, "rank", "left").select(*self.holders.columns, own)
         placed = self.work.keep(placed, "long runs: documents of components")
-        entries = entries.join(roots, "rank", "left").select("run", "rank", own)
+        entries = self.work.keep(entries.join(roots, "rank", "left").select("run", "rank", own), "long runs: entries")
         counts = entries.groupBy("run", "root").count()
         main = counts.groupBy("run").agg(F.expr("max_by(root, struct(count, -root))").alias("main"))
         outside = entries.join(main, "run").where("root != main").select("rank").distinct()

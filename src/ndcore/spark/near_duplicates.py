@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from ndcore._types import UInts
 from ndcore.checks import checked_int
 from ndcore.dedup.near_duplicates import plan_sketches
 from ndcore.dedup.rules import Rules
@@ -20,7 +21,7 @@ from ndcore.phases.probes import DIGEST
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.sketch.minhash import MinHasher
-from ndcore.spark.candidates import ENTRIES, find_candidates
+from ndcore.spark.candidates import ENTRIES, entries_of_runs, find_candidates, find_holders, find_shared
 from ndcore.spark.common_shingles import find_common, with_groups
 from ndcore.spark.documents import (
     SparkDocuments,
@@ -136,9 +137,9 @@ def near_duplicates(
     Texts and signatures are not shuffled; digests, features (8 bytes for each group, with the complete filter for each
     shingle by which a document is looked up) and the shingle sets of candidates are. With the complete filter counters of
     shingles, 16 MiB, go to all tasks, and for containment as many marks. A task holds a batch of Arrow, 64 MB of shingle
-    sets, `max_holders` entries or `task_pairs` pairs, for any sizes of clusters. The driver holds a filter of at most 128
-    MiB, or 32 MiB of the shingle sets of documents that share a feature with more than `max_holders` others, or 128 MiB of
-    common shingles; these go to all tasks.
+    sets, `max_holders` entries or `task_pairs` pairs, for any sizes of clusters. The driver holds two filters of at
+    most 128 MiB, or 32 MiB of the shingle sets of documents that share a feature with more than `max_holders` others, or 128
+    MiB of common shingles; these go to all tasks, and some tasks fill the filters.
 
     References
     ----------
@@ -163,7 +164,8 @@ def near_duplicates(
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new, left_out)
     read = partial(read_sets, work, sides, judgement=judgement)
-    pairs, joined, sets, common = compare_leaders(work, read, documents, judgement, rules, bound)
+    shared = find_shared(work, documents, design.groups) if isinstance(design, FilterDesign) else None
+    pairs, joined, sets, common = compare_leaders(work, read, documents, judgement, rules, bound, shared=shared)
     missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
     verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
     work.finish()
@@ -259,17 +261,18 @@ def read_sides(
 
 def compare_leaders(
     work: Work, read: Callable[[DataFrame], DataFrame], documents: SparkDocuments, judgement: Judgement, rules: Rules,
-    bound: int, *, prune: Callable[[DataFrame], DataFrame] | None = None, more: DataFrame | None = None,
+    bound: int, *, shared: UInts | None = None, prune: Callable[[DataFrame], DataFrame] | None = None,
+    more: DataFrame | None = None,
 ) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame | None]:
     """Find candidates among the leaders, compare them, and choose representatives; return (pairs, labels, sets) by rank.
 
     The last item has the rows of `NearDuplicateFrames.common`; None if no runs are long. read: forms the sets of documents,
-    like `read_sets`. prune: drops candidate pairs that are not near. more: pairs that were accepted before.
+    like `read_sets`. shared: as from `find_shared`. prune: drops candidate pairs that are not near. more: pairs that were
+    accepted before.
     """
     from pyspark.sql import functions as F
 
-    counted = "valid and size > 0" if "size" in documents.ranked.columns else "valid"
-    leaders = documents.ranked.where(counted).join(documents.followers.select("rank"), "rank", "left_anti")
+    leaders = documents.leaders
     scope = ["scope"] if "scope" in leaders.columns else []
     if isinstance(judgement.design, PrefixFilter):
         groups, of_shingles, sizes = 0, ["whole", "size"], ", sizes array<bigint>"
@@ -277,14 +280,15 @@ def compare_leaders(
     else:
         groups, of_shingles, sizes, ratio = judgement.design.groups, [], "", None
     entries = work.apply(leaders.select("rank", "features", *scope, *of_shingles), list_entries, f"{ENTRIES}{sizes}",
-                         groups=groups, first_new=judgement.first_new)
-    pairs, long = find_candidates(work, entries, F.expr("min(xxhash64(run)) as block"), "candidates",
+                         groups=groups, first_new=judgement.first_new, shared=shared)
+    pairs, runs = find_candidates(work, entries, F.expr("min(xxhash64(run)) as block"), "candidates",
                                   max_holders=rules.max_holders, first_new=judgement.first_new, least_ratio=ratio)
     pairs = pairs if prune is None else work.keep(prune(pairs), "candidate pairs")
     ranks = pairs.selectExpr("explode(array(a, b)) as rank", "false as long")
-    ranks = ranks.union(long.selectExpr("rank", "true")).groupBy("rank").agg(
-        F.expr("max(long) as long"), F.expr("not min(long) as paired"))
-    has_long = bool(long.head(1))
+    if has_long := bool(count := runs.count()):
+        holders = find_holders(work, leaders.select("rank", "features", *scope), runs, count)
+        ranks = ranks.union(holders.selectExpr("rank", "true"))
+    ranks = ranks.groupBy("rank").agg(F.expr("max(long) as long"), F.expr("not min(long) as paired"))
     label = [name for name in ("label",) if judgement.left_out is not None and name in documents.ranked.columns]
     places = [name for name in ("file", "row") if name in documents.ranked.columns]
     known = ["rank", "key", "against", "bytes", *places, *label] + (["features", *scope] if has_long else [])
@@ -303,12 +307,13 @@ def compare_leaders(
     if not has_long:
         labels = choose(accepted)
     else:
-        runs = LongRuns(work, sets, judgement, either=rules.reassign)
-        labels = runs.settle(accepted, lambda pairs: choose(pairs, "greedy" if components else rules.cluster))
+        long_runs = LongRuns(work, sets, judgement, either=rules.reassign)
+        labels = long_runs.settle(accepted, lambda pairs: choose(pairs, "greedy" if components else rules.cluster))
+        long = entries_of_runs(entries, runs)
         if components:
-            runs.connect(long, choose(accepted.union(runs.pairs)))
-            labels = choose(accepted.union(runs.pairs))
-        met = runs.pairs if components else runs.pairs_with_kept(labels)
+            long_runs.connect(long, choose(accepted.union(long_runs.pairs)))
+            labels = choose(accepted.union(long_runs.pairs))
+        met = long_runs.pairs if components else long_runs.pairs_with_kept(labels)
         accepted = accepted.union(met).dropDuplicates(["a", "b"])
         common = account(long, labels, documents.ranked, judgement.first_new)
     if rules.reassign:
