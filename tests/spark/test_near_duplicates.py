@@ -125,7 +125,8 @@ def test_a_worker_that_dies_in_each_phase(spark, tmp_path, monkeypatch):
             assert expected.common
     assert {"identical", "lexical", "near"} <= set(got.counts()) and sum(got.counts().values()) == len(texts)
     killed = {mark.name.partition("-")[2] for mark in applied if mark.exists()}
-    assert killed >= {"sketch_documents", "list_entries", "expand_runs", "fill_filter", "form_sets", "verify_blocks",
+    assert killed >= {"sketch_documents", "fill_filter_pair", "list_entries", "expand_runs", "list_features",
+                      "select_holders", "fill_filter", "form_sets", "verify_blocks",
                       "compare_holders", "count_candidates", "fill_table", "join_tables",
                       "list_missing", "list_members", "contract_edges", "large_star", "small_star", "assign_stars",
                       "resolve_round"}
