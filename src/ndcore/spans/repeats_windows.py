@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared
+from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared, units
 from ndcore._types import AnyArray, Ints, UInts
-from ndcore.parallel import map_pieces
+from ndcore.parallel import beside, map_pieces
 from ndcore.progress import Progress
 from ndcore.spans.reading import TokenReading, UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of, merge_ranges, merge_steps
 from ndcore.spans.repeats_work import RepeatsWork
 from ndcore.spans.window_entries import SpooledEntries, WindowEntries
-from ndcore.storage.spill import SpooledArray
+from ndcore.storage.spill import ScratchArrays, SpooledArray
 
 JOINED = 1 << 20  # bytes to which short arrays are joined
 ATTEMPTS = 8  # each with other secret polynomials
@@ -41,11 +42,11 @@ class WindowCounts:
     limit: int | None
 
 
-def find_runs(
-    reading: TokenReading, counted: WindowCounts, lay_out: Callable[[Ints], Layout], work: RepeatsWork, *,
-    threads: int | None, report: Progress,
+def find_units(
+    reading: TokenReading, counted: WindowCounts, lay_out: Callable[[Ints], Layout], work: RepeatsWork,
+    scratch: ScratchArrays, meanwhile: Callable[[Layout, UInts], object], *, threads: int | None, report: Progress,
 ) -> tuple[Layout, UInts]:
-    """Find the runs of windows that occur at several places.
+    """Find the runs of windows that occur at several places, and cut them into units: see `units` of `_repeats`.
 
     Parameters
     ----------
@@ -55,11 +56,15 @@ def find_runs(
         Makes the layout, from the number of tokens of each document, int64 (n,).
     work : RepeatsWork
         The finished steps of an interrupted search, to which this one adds its own.
+    scratch : ScratchArrays
+        Makes the array of the units.
+    meanwhile : callable
+        Is called with the layout and the units while tokens confirm them; not if an earlier call has confirmed them.
 
     Returns
     -------
     layout : Layout
-    runs : ndarray of uint64, shape (runs, 3)
+    units : ndarray of uint64, shape (units, 3)
         (place, first, windows), ascending: for 0 <= i < windows, the window at place + i occurs first at first + i.
 
     Raises
@@ -79,11 +84,15 @@ def find_runs(
         layout = layout or lay_out(sizes)
         work.fix(layout)
         runs = finder.windows(layout, ranges)
+        cut = units(runs, int(layout.bases[-1]) + 1, scratch.empty)
+        del runs  # they take as much memory as the units
         if work.confirmed():
-            return layout, runs
-        if finder.confirm(layout, runs):
+            return layout, cut
+        with beside(partial(meanwhile, layout, cut), threads):
+            is_same = finder.confirm(layout, cut)
+        if is_same:
             work.put_confirmed()
-            return layout, runs
+            return layout, cut
         work.clear()
     raise RuntimeError(f"different windows had the same fingerprints under {ATTEMPTS} pairs of random polynomials, which "
                        f"happens only where random numbers are not random, or documents change; {CHANGED}")
