@@ -44,7 +44,7 @@ from ndcore.human import counted, printable
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
-from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.spans.repeats_result import Copies, Repeats, find_emptied
 from ndcore.spans.token_places import Ranges
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
@@ -75,7 +75,8 @@ def write_result(
 
     `field` holds the text of records; `cut` is `cut_documents` of a shingling.
     """
-    empty, ranges = result.empty(copies), result.cuts(copies)
+    ranges = result.cuts(copies)
+    empty = find_emptied(ranges, result.sizes)
     written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
     if kind == "cleaned":
         written.repaired = write_cleaned(output, documents, field, cut(documents, ranges, empty), report)

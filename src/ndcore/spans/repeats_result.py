@@ -53,15 +53,14 @@ class Repeats:
 
     def __init__(self, found: RepeatedRanges, layout: Layout, n: int, min_tokens: int, reading: TextReading | None,
                  threads: int | None) -> None:
-        rows = found.rows.astype(np.int64)
-        documents = layout.order[rows[:, 0]]
-        sequence = np.lexsort([rows[:, 1], documents])
-        rows, documents = rows[sequence], documents[sequence]
-        ranks = np.searchsorted(layout.bases, rows[:, 3], "right") - 1
-        self.documents, self.starts, self.ends = documents, rows[:, 1], rows[:, 2]
-        self.sources, self.source_starts = layout.order[ranks], rows[:, 3] - layout.bases[ranks]
-        self.copies, self.sizes, self.min_tokens = rows[:, 4], layout.sizes[:n], min_tokens
-        self.repeated = np.bincount(documents, self.ends - self.starts, n).astype(np.int64)
+        ranked, *columns = found.rows.view(np.int64).T  # rows of a document ascend
+        documents = layout.order[ranked]
+        sequence = np.argsort(documents, kind="stable")
+        self.documents, self.min_tokens, self.sizes = documents[sequence], min_tokens, layout.sizes[:n]
+        self.starts, self.ends, places, self.copies = (column[sequence] for column in columns)
+        ranks = np.searchsorted(layout.bases, places, "right") - 1
+        self.sources, self.source_starts = layout.order[ranks], places - layout.bases[ranks]
+        self.repeated = np.bincount(self.documents, self.ends - self.starts, n).astype(np.int64)
         self._everywhere = (layout.order[found.everywhere[0]], *found.everywhere[1:])
         self._reading, self._threads = reading, threads
         for value in (self.documents, self.starts, self.ends, self.sources, self.source_starts, self.copies, self.sizes,
@@ -150,7 +149,7 @@ class Repeats:
         check_choice("copies", copies, ("one", "none"))
         documents, firsts, lasts = (self.documents, self.starts, self.ends) if copies == "one" else self._everywhere
         bases = np.cumsum(self.sizes + 1) - self.sizes - 1
-        sequence = np.lexsort([firsts, documents])
+        sequence = np.argsort(documents, kind="stable")  # ranges of a document ascend
         base = bases[documents[sequence]]
         begins, ends = merge_ranges(base + firsts[sequence], base + lasts[sequence])
         of = np.searchsorted(bases, begins, "right") - 1
@@ -158,10 +157,7 @@ class Repeats:
 
     def empty(self, copies: Copies = "one") -> Ints:
         """Find the documents with tokens of which cutting leaves none; return their positions, int64. See `cuts`."""
-        documents, firsts, lasts = self.cuts(copies)
-        cut = np.bincount(documents, lasts - firsts, len(self.sizes)).astype(np.int64)
-        emptied: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
-        return emptied
+        return find_emptied(self.cuts(copies), self.sizes)
 
     def kept(self, copies: Copies = "one") -> tuple[Bools, Ints]:
         """Tell which token ids are left, bool (total,), and their offsets, int64 (n + 1,).
@@ -218,6 +214,14 @@ class Repeats:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
         return self._reading.corpora[0], len(self.sizes), self._reading.shingling
+
+
+def find_emptied(cuts: Ranges, sizes: Ints) -> Ints:
+    """Find the documents with tokens of which these cuts leave none. sizes: tokens of each document."""
+    documents, firsts, lasts = cuts
+    cut = np.bincount(documents, lasts - firsts, len(sizes)).astype(np.int64)
+    emptied: Ints = np.flatnonzero((cut == sizes) & (sizes > 0))
+    return emptied
 
 
 def _list_spans(
