@@ -14,7 +14,16 @@ from ndcore._batch import Batch
 from ndcore._text import clean
 from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
-from ndcore.spans.token_places import MissingToken, Ranges, TokenPlaces, are_str, find_own_ranges, place_bytes, place_texts
+from ndcore.spans.token_places import (
+    MissingToken,
+    Ranges,
+    TokenPlaces,
+    are_str,
+    find_own_ranges,
+    order_by_document,
+    place_bytes,
+    place_texts,
+)
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.folding import Folding
 from ndcore.text.inputs import take
@@ -164,23 +173,23 @@ def clean_and_place(
     """
     _refuse_callable(shingling)
     documents, firsts, lasts = (np.concatenate(both) for both in zip(ranges, cuts, strict=True))
-    sequence = np.argsort(documents, kind="stable")
+    sequence = order_by_document(documents)
     ordered, is_cut = (documents[sequence], firsts[sequence], lasts[sequence]), sequence >= len(ranges[0])
     missing = np.zeros(n, np.bool_)
     missing[documents] = True
     columns = TokenPlaces(*(np.empty(len(ranges[0]), np.int64) for _ in TokenPlaces._fields))
 
-    def clean_pieces() -> Iterator[Text]:
+    def clean_pieces() -> Iterator[list[Text]]:
         to = sequence[~is_cut]
         work = partial(_clean_and_place_piece, shingling, ordered, is_cut)
         for left, placed in map_pieces(work, _mark_seen(pieces, missing), threads):
             own, to = np.split(to, [len(placed[0])])
             for column, part in zip(columns, placed, strict=True):
                 column[own] = part
-            yield from left
+            yield left
         yield from _refuse_missing(missing)
 
-    return clean_pieces(), columns
+    return chain.from_iterable(clean_pieces()), columns
 
 
 def _clean_and_place_piece(
