@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from ndcore._repeats import MAX_WINDOW
 from ndcore._types import AnyPath, Ints, UInts
 from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.keep_order import KeepOrder, number_labels
-from ndcore.parallel import thread_count
+from ndcore.parallel import beside, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, are_ids, check_ids, refuse_shingling
 from ndcore.spans.repeats_layout import Layout, RepeatedRanges
@@ -160,12 +161,13 @@ def repeats(
     with reporting(progress) as report, working(work, parameters) as unfinished:
         layout, cut = find_units(reading, counted, lay_out, unfinished, scratch, make_rows, threads=threads, report=report)
         ranges = unfinished.rows(layout, within, find_beginning(layout))
-        if ranges is None:
-            if not made:
-                make_rows(layout, cut)
-            ranges = made[0]
-            unfinished.put_rows(ranges, within)
-    return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
+        rest = layout, reading.counts[0], min_tokens, texts_read, threads
+        if ranges is not None:
+            return Repeats(ranges, *rest)
+        if not made:
+            make_rows(layout, cut)
+        with beside(partial(unfinished.put_rows, made[0], within), threads):
+            return Repeats(made[0], *rest)
 
 
 def _divide_limit(memory_limit: int | str | None) -> int | None:
