@@ -11,7 +11,7 @@ import numpy as np
 
 from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared, units
 from ndcore._types import AnyArray, Ints, UInts
-from ndcore.parallel import beside, map_pieces
+from ndcore.parallel import behind, beside, map_pieces
 from ndcore.progress import Progress
 from ndcore.spans.reading import TokenReading, UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of, merge_ranges, merge_steps
@@ -111,25 +111,26 @@ class Finder:
     def anchors(self) -> tuple[Ints, UInts]:
         """Read all documents; return their numbers of tokens, int64 (n,), and ranges of windows whose anchor recurs."""
         gathered, read = self.work.anchors(self.counted.limit)
-        work = self._anchors_of(gathered, read.known)
-        for done, (positions, sums, new) in enumerate(map_pieces(work, self._pieces_after(read.known), self.threads), 1):
-            if new is None:
-                read.compare(positions, sums)
-            else:
-                own, grouped = new
-                for anchors, starts in grouped:
-                    anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
-                    gathered.append(anchors, starts)
-                read.append(own, sums)
-                if gathered.keep({}, read.unsaved):
-                    read.saved()
-            self.report("reading", done, None)
-            if read.places >= MAX_PLACES:
-                raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
+        made = map_pieces(self._anchors_of(gathered, read.known), self._pieces_after(read.known), self.threads)
+        with behind(self.threads) as call:
+            for done, (positions, sums, new) in enumerate(made, 1):
+                if new is None:
+                    read.compare(positions, sums)
+                else:
+                    own, grouped = new
+                    for anchors, starts in grouped:
+                        anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
+                        gathered.append(anchors, starts)
+                    read.append(own, sums)
+                    if gathered.keep({}, read.unsaved, call):
+                        read.saved()
+                self.report("reading", done, None)
+                if read.places >= MAX_PLACES:
+                    raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
         read.end()
         ranges = self.work.ranges(read)
         if ranges is None:
-            ranges = _join_all((shared(entries) for entries in gathered.sorted(self.threads)), (), self.counted.limit)
+            ranges = _join_all(gathered.sorted(self.threads, shared), (), self.counted.limit)
             ranges.sort()
             self.work.put_ranges(read, ranges)
         return read.sizes, ranges
@@ -198,11 +199,12 @@ class Finder:
             return int(positions[-1]), grouped if len(values) > LONG else list(grouped)
 
         pieces = self.reading.pieces(wanted) if wanted.any() else iter(())
-        for number, (last, grouped) in enumerate(map_pieces(work, pieces, self.threads), 1):
-            for entries, starts in grouped:
-                gathered.append(entries, starts)
-            gathered.keep({"documents": last + 1}, dict)
-            self.report("reading passages", number, None)
+        with behind(self.threads) as call:
+            for number, (last, grouped) in enumerate(map_pieces(work, pieces, self.threads), 1):
+                for entries, starts in grouped:
+                    gathered.append(entries, starts)
+                gathered.keep({"documents": last + 1}, dict, call)
+                self.report("reading passages", number, None)
         if (seen != wanted).any():
             raise ValueError(f"document {np.flatnonzero(seen != wanted)[0]} was read at first, and is not there any more; "
                              f"{CHANGED}")
@@ -211,14 +213,19 @@ class Finder:
     def _runs(self, layout: Layout, entries_of_windows: WindowEntries) -> UInts:
         """Sort the entries of all windows, and join windows that occur at several places into runs."""
         by_place = SpooledEntries(int(layout.bases[-1]).bit_length(), self.counted.limit)
-        for entries in entries_of_windows.sorted(self.threads):
+
+        def find_firsts(entries: UInts) -> Entries:
             known = firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)
-            for start in range(0, len(known), RUNS):
-                by_place.append(*by_place.group(known[start : start + RUNS]))
+            grouped = (by_place.group(known[start : start + RUNS]) for start in range(0, len(known), RUNS))
+            return list(grouped) if len(known) <= RUNS else grouped  # many windows may be equal; they are not copied at once
+
+        for found in entries_of_windows.sorted(self.threads, find_firsts):
+            for grouped in found:
+                by_place.append(*grouped)
         last = np.zeros(3, np.uint64)
 
         def runs() -> Iterator[UInts]:
-            for entries in by_place.sorted(self.threads):
+            for entries in by_place.sorted(self.threads, np.asarray):
                 yield join(entries, last)
             yield last.reshape(1, 3)[: int(last[2] > 0)]
 
