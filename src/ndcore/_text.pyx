@@ -42,6 +42,8 @@ cdef extern from "places.h" nogil:
         nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size, const int64_t *tokens,
         size_t n)
     int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_t *ends_at)
+    size_t nd_places_sort(
+        const int64_t *values, size_t n, uint64_t *bits, uint64_t *ranks, int64_t *sorted, uint64_t *which)
 
 cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
@@ -107,26 +109,63 @@ def kinds(const uint32_t[::1] points):
     return np.asarray(out)
 
 
+cdef class Sorter:
+    """Sorts the values of each document; see nd_places_sort. They are at most `most`, and `many` in a document."""
+    cdef uint64_t[::1] bits, ranks, which
+    cdef int64_t[::1] values, begins, ends
+
+    def __cinit__(self, size_t most, size_t many):
+        self.bits, self.ranks = np.zeros(most // 64 + 1, np.uint64), np.empty(most // 64 + 1, np.uint64)
+        self.which, self.values = np.empty(many + 1, np.uint64), np.empty(many + 1, np.int64)
+        self.begins, self.ends = np.empty(many + 1, np.int64), np.empty(many + 1, np.int64)
+
+    cdef size_t sort(self, const int64_t *values, size_t n) noexcept nogil:
+        """Sort values into self.values without repetitions, and return their number; self.which: the index of each."""
+        return nd_places_sort(values, n, &self.bits[0], &self.ranks[0], &self.values[0], &self.which[0])
+
+
+cdef Sorter _sorter_for(str name, Batch batch, const int64_t[::1] bounds, const int64_t[::1] values):
+    """Make a sorter for the values of documents; ValueError unless bounds cut them into one part for each, of 0 or more."""
+    cdef size_t i, most = 0, many = 0
+    cdef int64_t k
+    if not _bounds.cut(bounds, batch.count, <size_t> values.shape[0]):
+        raise ValueError(f"{bounds.shape[0]} bounds do not cut {values.shape[0]} {name} into {batch.count} documents")
+    for i in range(batch.count):
+        many = max(many, <size_t> (bounds[i + 1] - bounds[i]))
+        for k in range(bounds[i], bounds[i + 1]):
+            if values[k] < 0:
+                raise ValueError(f"{name} of document {i} begin at 0, got {values[k]}")
+            most = max(most, min(<size_t> values[k], batch.sizes[i] + 1))
+    return Sorter(most, many)
+
+
 def places(Batch batch not None, str unit not None, const int64_t[::1] bounds not None, const int64_t[::1] tokens not None):
     """Find where tokens of documents begin and end in UTF-8, in bytes: (begins, ends), int64; -1 for one that is not there.
 
-    unit: one of PLACED. tokens[bounds[i] : bounds[i + 1]] are numbers of tokens of document i, strictly ascending.
+    unit: one of PLACED. tokens[bounds[i] : bounds[i + 1]] are numbers of tokens of document i, in any order.
     """
     cdef nd_text_table table
     cdef nd_places found
-    cdef size_t i, at, n = tokens.shape[0]
+    cdef size_t i, k, at, count, many, n = tokens.shape[0]
     cdef nd_unit kind = PLACED[unit]
-    check_ascending("tokens", batch, bounds, tokens, True)
-    cdef int64_t[::1] begins = np.full(n + 1, -1, np.int64), ends = np.full(n + 1, -1, np.int64)
+    cdef Sorter sorter = _sorter_for("tokens", batch, bounds, tokens)
+    cdef int64_t[::1] begins = np.empty(n + 1, np.int64), ends = np.empty(n + 1, np.int64)
     with nogil:
         nd_text_table_init(&table, 0)  # the values of the symbols are of no interest
         for i in range(batch.count):
-            at = <size_t> bounds[i]
-            if bounds[i + 1] > bounds[i]:
-                nd_places_open(
-                    &found, kind, &table, batch.texts[i], batch.sizes[i], &tokens[at], <size_t> bounds[i + 1] - at)
-                while nd_places_next(&found, batch.texts[i], &begins[at], &ends[at]):
-                    check_signals()
+            at, count = <size_t> bounds[i], <size_t> (bounds[i + 1] - bounds[i])
+            if count == 0:
+                continue
+            for k in range(at, at + count):  # a text has at most a token more than bytes
+                begins[k] = min(tokens[k], <int64_t> batch.sizes[i] + 1)
+            many = sorter.sort(&begins[at], count)
+            for k in range(many):
+                sorter.begins[k] = sorter.ends[k] = -1
+            nd_places_open(&found, kind, &table, batch.texts[i], batch.sizes[i], &sorter.values[0], many)
+            while nd_places_next(&found, batch.texts[i], &sorter.begins[0], &sorter.ends[0]):
+                check_signals()
+            for k in range(count):
+                begins[at + k], ends[at + k] = sorter.begins[sorter.which[k]], sorter.ends[sorter.which[k]]
     return np.asarray(begins)[:n], np.asarray(ends)[:n]
 
 
@@ -134,23 +173,29 @@ def characters(Batch batch not None, const int64_t[::1] bounds not None, const i
                const uint8_t[::1] surrogates not None):
     """Count the characters that begin before each offset in the UTF-8 of documents; int64.
 
-    offsets[bounds[i] : bounds[i + 1]] are of document i, ascending. surrogates[i]: whether it is a str, with surrogates in
-    three bytes each. Otherwise each byte that is in no well-formed sequence counts as a character. IndexError for an offset
-    outside.
+    offsets[bounds[i] : bounds[i + 1]] are of document i, in any order. surrogates[i]: whether it is a str, with surrogates
+    in three bytes each. Otherwise each byte that is in no well-formed sequence counts as a character. IndexError for an
+    offset outside.
     """
-    cdef size_t i, n = offsets.shape[0]
+    cdef size_t i, k, at, count, many, n = offsets.shape[0]
     cdef int64_t[::1] counts = np.empty(n + 1, np.int64)
+    cdef Sorter sorter = _sorter_for("offsets", batch, bounds, offsets)
     if <size_t> surrogates.shape[0] != batch.count:
         raise ValueError(f"{surrogates.shape[0]} flags are not of {batch.count} documents")
-    check_ascending("offsets", batch, bounds, offsets, False)
     for i in range(batch.count):
-        if bounds[i + 1] > bounds[i] and offsets[bounds[i + 1] - 1] > <int64_t> batch.sizes[i]:
-            raise IndexError(f"offset {offsets[bounds[i + 1] - 1]} is not in {batch.sizes[i]} bytes")
+        for k in range(<size_t> bounds[i], <size_t> bounds[i + 1]):
+            if offsets[k] > <int64_t> batch.sizes[i]:
+                raise IndexError(f"offset {offsets[k]} is not in {batch.sizes[i]} bytes")
     with nogil:
         for i in range(batch.count):
             check_signals()
-            count_characters(batch.texts[i], batch.sizes[i], &offsets[0] + bounds[i] if n else NULL,
-                             <size_t> (bounds[i + 1] - bounds[i]), surrogates[i] != 0, &counts[0] + bounds[i])
+            at, count = <size_t> bounds[i], <size_t> (bounds[i + 1] - bounds[i])
+            if count == 0:
+                continue
+            many = sorter.sort(&offsets[at], count)
+            count_characters(batch.texts[i], batch.sizes[i], &sorter.values[0], many, surrogates[i] != 0, &sorter.begins[0])
+            for k in range(count):
+                counts[at + k] = sorter.begins[sorter.which[k]]
     return np.asarray(counts)[:n]
 
 
@@ -211,20 +256,6 @@ cdef size_t clean_one(const uint8_t *text, size_t size, const int64_t *starts, c
 cdef inline bint is_blank(uint8_t byte) noexcept nogil:
     """Return whether a byte is white space of ASCII."""
     return byte == 0x20 or 0x09 <= byte <= 0x0D
-
-
-cdef check_ascending(str name, Batch batch, const int64_t[::1] bounds, const int64_t[::1] values, bint strictly):
-    """Raise ValueError unless bounds cut values into one part for each document, each ascending from 0 or more."""
-    cdef size_t i
-    cdef int64_t k, least
-    if not _bounds.cut(bounds, batch.count, <size_t> values.shape[0]):
-        raise ValueError(f"{bounds.shape[0]} bounds do not cut {values.shape[0]} {name} into {batch.count} documents")
-    for i in range(batch.count):
-        least = 0
-        for k in range(bounds[i], bounds[i + 1]):
-            if values[k] < least:
-                raise ValueError(f"{name} of document {i} do not ascend from 0: {values[k]} is below {least}")
-            least = values[k] + strictly
 
 
 cdef void count_characters(

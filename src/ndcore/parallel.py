@@ -134,3 +134,31 @@ def beside(work: Callable[[], object], threads: int | None) -> Iterator[None]:
             done.result()
         finally:
             stop.set()
+
+
+@contextlib.contextmanager
+def behind(threads: int | None) -> Iterator[Callable[[Callable[[], object]], None]]:
+    """Yield a function that calls work on a second thread, and returns at once unless the work before is not done.
+
+    An error of work is raised by the next call, or at the end of the ``with`` block, which waits. With ``threads=1`` work is
+    called where it is given.
+    """
+    if thread_count(threads) == 1:
+        yield _call
+        return
+    flight: deque[Future[object]] = deque()
+
+    def call(work: Callable[[], object]) -> None:
+        while flight:
+            flight.popleft().result()
+        flight.append(pool.submit(work))
+
+    with ThreadPoolExecutor(1) as pool:
+        yield call
+        while flight:
+            flight.popleft().result()
+
+
+def _call(work: Callable[[], object]) -> None:
+    """Call work."""
+    work()

@@ -31,6 +31,7 @@
 #include "sort.h"
 #include "units.h"
 #include "pipeline.h"
+#include "places.h"
 #include "postings.h"
 #include "prefix.h"
 #include "recent.h"
@@ -151,6 +152,7 @@ int main(int argc, char **argv)
     test_repeated_entries();
     test_repeated_rows();
     test_suffixes();
+    test_sorted_places();
     test_vocabulary();
     test_ranges_of_tokens();
     test_counted_documents();

@@ -235,6 +235,40 @@ static void test_repeated_entries(void)
     }
 }
 
+/* Values in any order, sorted without repetitions between guard pages; naively a value comes after all smaller ones. */
+static void test_sorted_places(void)
+{
+    for (size_t round = 0; round < 300; round++) {
+        const size_t n = random_below(60), most = random_below(round % 2 ? 70 : 3000), words = most / 64 + 1;
+        int64_t *values = guarded(0, round & 1 ? FRONT : BACK, n * sizeof *values, 0);
+        uint64_t *bits = guarded(1, round & 1 ? BACK : FRONT, words * sizeof *bits, 0);
+        uint64_t *ranks = guarded(2, BACK, words * sizeof *ranks, 0), *which = guarded(3, BACK, n * sizeof *which, 0);
+        int64_t *sorted = guarded(4, FRONT, n * sizeof *sorted, 0);
+        size_t distinct = 0, wrong = 0;
+        memset(bits, 0, words * sizeof *bits);
+        for (size_t i = 0; i < n; i++)
+            values[i] = (int64_t)(i == 0 ? most : i > 1 && i % 3 == 0 ? (size_t)values[i / 2] : random_below(most + 1));
+        const size_t found = nd_places_sort(values, n, bits, ranks, sorted, which);
+        for (size_t i = 0; i < n; i++) {
+            size_t smaller = 0, before = 0;
+            for (size_t j = 0; j < n; j++) {
+                size_t earlier = 0;
+                for (size_t k = 0; k < j; k++)
+                    earlier += values[k] == values[j];
+                smaller += earlier == 0 && values[j] < values[i];
+                before += j < i && values[j] == values[i];
+            }
+            distinct += before == 0;
+            wrong += which[i] != smaller || sorted[which[i]] != values[i];
+        }
+        for (size_t word = 0; word < words; word++)
+            wrong += bits[word] != 0;
+        CHECK(wrong == 0 && found == distinct && untouched_around(1, bits, words * sizeof *bits)
+              && untouched_around(3, which, n * sizeof *which) && untouched_around(4, sorted, n * sizeof *sorted),
+              "%zu of %zu values up to %zu are wrong, %zu are distinct", wrong, n, most, found);
+    }
+}
+
 /* Whether one token has a number, by the ranges that expect it. */
 static int has_number_of(const nd_vocabulary *v, const uint8_t *tape, size_t size, uint32_t number)
 {

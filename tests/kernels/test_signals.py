@@ -16,7 +16,7 @@ import ndcore as nd
 from ndcore import _hamming
 from ndcore._signals import Stop, stoppable
 from ndcore.hamming import row_pairs
-from ndcore.parallel import beside, map_pieces, read_ahead
+from ndcore.parallel import behind, beside, map_pieces, read_ahead
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a single process here")
 
@@ -186,6 +186,35 @@ def test_work_beside_a_block_stops_when_the_block_fails():
     with pytest.raises(OSError, match="full"), beside(work, 2):
         started.wait(BOUND)
         raise OSError("full")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_work_behind_a_block_is_done_in_turn(threads):
+    caller, done = threading.current_thread(), []
+    with behind(threads) as call:
+        for i in range(3):
+            call(lambda i=i: done.append((i, threading.current_thread() is caller)))
+    assert done == [(i, threads == 1) for i in range(3)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_error_of_work_behind_a_block_is_raised(threads, more):
+    done = []
+    with pytest.raises(ZeroDivisionError), behind(threads) as call:
+        call(lambda: 1 / 0)
+        for _ in range(more):
+            call(lambda: done.append(1))
+    assert not done
+
+
+def test_a_block_does_not_wait_for_work_behind_it():
+    going, waited = threading.Event(), []
+    with behind(2) as call:
+        call(lambda: waited.append(going.wait(BOUND)))
+        assert not waited
+        going.set()
+    assert waited == [True]
 
 
 def test_a_pool_within_a_pool_ends_with_it():

@@ -13,9 +13,19 @@ from hypothesis import strategies as st
 import ndcore as nd
 from ndcore.alignment.offsets import locate_tokens
 from ndcore.reference import repeats as reference
-from ndcore.spans.cuts import clean_corpus, clean_some, clean_texts, cut_corpus, cut_texts, find_corpus_spans, find_cut_spans
+from ndcore.spans.cuts import (
+    clean_and_place,
+    clean_corpus,
+    clean_some,
+    clean_texts,
+    cut_corpus,
+    cut_texts,
+    find_corpus_spans,
+    find_cut_spans,
+)
 from ndcore.spans.repeats_layout import merge_ranges
-from ndcore.text.corpus import as_corpus
+from ndcore.spans.token_places import place_all
+from ndcore.text.corpus import as_corpus, indexed_texts
 
 WORDS = nd.Shingling()
 
@@ -207,6 +217,43 @@ def test_documents_of_a_corpus_are_cut_in_order(threads):
     given_ranges = (as_corpus(texts), 2000, WORDS, (documents, firsts, lasts), threads)
     assert list(cut_corpus(*given_ranges)) == [["b "], [b"a b"], [], ["d"]] * 500
     assert list(clean_corpus(*given_ranges)) == ["b ", b"a b", "", "d"] * 500
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("shingling", "rest"), [
+    (WORDS, "é b"), (nd.Shingling("byte"), " é b"), (nd.Shingling(normalize="NFKC"), "é b")])
+def test_one_reading_cuts_and_places(shingling, rest, threads):
+    texts = ["a é b", "x", b"b c d e", "", b"\xc3\xa9\xff z y", "v w"] * 400
+    cuts = np.arange(0, 2400, 6), np.zeros(400, np.int64), np.ones(400, np.int64)
+    ranges = (np.concatenate([np.arange(4, 2400, 6), np.arange(0, 2400, 6)[::-1]]), np.repeat([1, 0], 400), np.full(800, 2))
+
+    def pieces(*documents):
+        wanted = np.zeros(2400, np.bool_)
+        wanted[np.concatenate(documents)] = True
+        return indexed_texts([as_corpus(texts)], [0], wanted)
+
+    left, places = clean_and_place(pieces(cuts[0], ranges[0]), 2400, shingling, cuts, ranges, threads)
+    assert list(left) == [rest] * 400 == list(clean_some(as_corpus(texts), 2400, shingling, cuts, 1))
+    expected = place_all(pieces(ranges[0]), shingling, ranges, 1)
+    for column, other in zip(places, expected, strict=True):
+        assert column.tolist() == other.tolist()
+
+
+def test_bytes_are_cut_between_characters_where_rows_are_placed():
+    cuts = np.array([0]), np.array([0]), np.array([2])  # "a" and the first byte of "é"
+    left, places = clean_and_place(iter([(np.arange(1), [b"a\xc3\xa9b"])]), 1, nd.Shingling("byte"), cuts, cuts, 1)
+    assert list(left) == [b"\xc3\xa9b"]
+    assert (places.start_byte.tolist(), places.end_byte.tolist()) == ([0], [2])
+
+
+def test_a_document_that_is_missing_where_rows_are_placed_is_named():
+    cuts = np.array([0, 2]), np.array([0, 1]), np.array([1, 2])
+    with pytest.raises(ValueError, match="the corpus has no document 2, and 3 were looked through"):
+        list(clean_and_place(iter([(np.arange(2), ["a b", "c"])]), 3, WORDS, cuts, cuts, 1)[0])
+    with pytest.raises(ValueError, match="document 2 has no token 1, which is to be cut: its text is not the one"):
+        list(clean_and_place(iter([(np.arange(3), ["a b", "c", "d"])]), 3, WORDS, cuts, cuts, 1)[0])
+    with pytest.raises(ValueError, match=r"of a callable are .* cut at tokens"):
+        clean_and_place(iter([]), 3, nd.Shingling(unit=str.split), cuts, cuts, 1)
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -68,7 +68,10 @@ def write_cleaned(
 
     def text_of(position: int) -> Text:
         """Return the text of a document that lost something; writers call this in ascending order."""
-        return next(text for at, text in texts if at == position)
+        for at, text in texts:
+            if at == position:
+                return text
+        raise IndexError(position)
 
     edited = Edited(field, cut, text_of)
     if isinstance(output, OutputDirectory):

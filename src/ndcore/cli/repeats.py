@@ -44,7 +44,7 @@ from ndcore.human import counted, printable
 from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
-from ndcore.spans.repeats_result import Copies, Repeats
+from ndcore.spans.repeats_result import Copies, Repeats, clean_changed, find_emptied
 from ndcore.spans.token_places import Ranges
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
@@ -73,9 +73,10 @@ def write_result(
 ) -> WrittenRepeats:
     """Write the documents to standard output, or to a directory with a list of the empty ones.
 
-    `field` holds the text of records; `cut` is `cut_documents` of a shingling.
+    `field` holds the text of records; `cut` is `cut_documents` of a shingling, or `_cut_with_rows` of the result.
     """
-    empty, ranges = result.empty(copies), result.cuts(copies)
+    ranges = result.cuts(copies)
+    empty = find_emptied(ranges, result.sizes)
     written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
     if kind == "cleaned":
         written.repaired = write_cleaned(output, documents, field, cut(documents, ranges, empty), report)
@@ -131,6 +132,11 @@ def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileD
             elif count:
                 others = others or stack.enter_context(output.below("attributes.jsonl").open("xb", buffering=1 << 20))
                 others.writelines(islice(lines, count))
+
+
+def _cut_with_rows(result: Repeats, _: FileDocuments, ranges: Ranges, empty: Ints) -> Cleaned:
+    """Cut ranges of tokens as `cut_documents` does; the same reading finds the places of the rows."""
+    return Cleaned(np.unique(ranges[0]), clean_changed(result, ranges), empty)
 
 
 def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
@@ -223,7 +229,7 @@ def run_repeats(options: RepeatsOptions) -> int:
             stack.enter_context(work.say_what_is_left())
         result, sides = _search(options, inputs, shingling, work, stack)
         with reporting(not options.quiet) as report:
-            cut = partial(cut_documents, shingling, options.threads)
+            cut = partial(cut_documents, shingling, options.threads) if output is None else partial(_cut_with_rows, result)
             written = write_result(options.write, options.copies, field, result, sides[0], cut, target, report)
             if output is not None:
                 write_table(output, "rows.jsonl", row_table(result, sides), options.threads)

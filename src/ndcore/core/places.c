@@ -1,7 +1,10 @@
 /* The kernels read several tokens at once and keep no places. The naive way reads every token alone. Here tokens whose
  * places are not wanted are read in blocks; one whose place is wanted is read alone, so it lies between the two ends of
  * reading. Its own bounds follow from the glyphs there. Lines, paragraphs and sentences are found by their bounds, which
- * stay known. */
+ * stay known.
+ *
+ * Tokens are wanted in any order and several times. The naive way sorts them, in O(n log n). Here a bit is set for each. Its
+ * index is the number of bits before it, and for each word of 64 bits those of earlier words are counted once. */
 #include "places.h"
 #include "unicode_tables.h"
 #include "utf8.h"
@@ -65,4 +68,27 @@ int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_
         ends_at[p->at++] = end - text;
     }
     return got != 0;
+}
+
+size_t nd_places_sort(const int64_t *values, size_t n, uint64_t *bits, uint64_t *ranks, int64_t *sorted, uint64_t *which)
+{
+    size_t first = SIZE_MAX, last = 0, found = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t word = (size_t)values[i] / 64;
+        bits[word] |= UINT64_C(1) << values[i] % 64;
+        first = word < first ? word : first;
+        last = word > last ? word : last;
+    }
+    for (size_t word = first; n && word <= last; word++) {
+        ranks[word] = found;
+        for (uint64_t left = bits[word]; left; left &= left - 1)
+            sorted[found++] = (int64_t)(word * 64 + nd_lowest_bit(left));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t word = (size_t)values[i] / 64;
+        which[i] = ranks[word] + nd_popcount(bits[word] & ((UINT64_C(1) << values[i] % 64) - 1));
+    }
+    if (n)
+        memset(bits + first, 0, (last - first + 1) * sizeof *bits);
+    return found;
 }

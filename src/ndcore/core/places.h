@@ -19,4 +19,9 @@ void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, cons
  * found, or the text has ended: p->at < p->n. */
 int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_t *ends_at);
 
+/* Sorts n values from 0 to `most` without repetitions, and sets which[i] to the index of values[i] in `sorted`, which has
+ * room for n and is not `values`. Returns the number of values there. bits: most / 64 + 1 words, 0 before and after.
+ * ranks: as many words. O(n + most / 64). */
+size_t nd_places_sort(const int64_t *values, size_t n, uint64_t *bits, uint64_t *ranks, int64_t *sorted, uint64_t *which);
+
 #endif

@@ -1,5 +1,8 @@
 /* Symbols of tokens of more than 8 bytes may be equal for different tokens. Here tokens are compared by their bytes.
  *
+ * A look for a token misses the cache three times: in the table, among the places of tokens, and in the pool. Of several tokens
+ * in turn each is prefetched before the first is looked at, so that the misses overlap.
+ *
  * The naive way compares every range of a tape with its numbers. Ranges may lie on each other: a document of n tokens may have
  * n·L ranges of up to L tokens, and comparing them costs O(n·L²). Here a token is compared once, with the number that the
  * range around it expects which reaches farthest, for all others around it expect the same. Sums of what differs, from the
@@ -28,12 +31,21 @@ static inline uint64_t hash_of(const nd_vocabulary *v, const uint8_t *token, uin
     return nd_fmix64(h ^ last);
 }
 
-/* The number of the token at p, its length first. */
-static inline uint32_t number_of(nd_vocabulary *v, const uint8_t *p, uint64_t size)
+enum { AHEAD = 32 };  /* tokens that are prefetched at a time */
+
+typedef struct {
+    const uint8_t *at;      /* the length, then the bytes */
+    uint64_t size, hash;
+    size_t home;
+} token_ahead;
+
+/* The number of a token. */
+static inline uint32_t number_of(nd_vocabulary *v, const token_ahead *token)
 {
-    const uint64_t hash = hash_of(v, p + 8, size);
+    const uint8_t *const p = token->at;
+    const uint64_t size = token->size, hash = token->hash;
     size_t at;
-    ND_TABLE_SEEK(at, nd_table_home(&v->key, hash, v->room), v->room,
+    ND_TABLE_SEEK(at, token->home, v->room,
                   v->slots[at].number == 0
                       || (v->slots[at].hash == hash && memcmp(v->pool + v->at[v->slots[at].number - 1], p, 8 + size) == 0));
     if (v->slots[at].number == 0) {
@@ -48,11 +60,26 @@ static inline uint32_t number_of(nd_vocabulary *v, const uint8_t *p, uint64_t si
 const uint8_t *nd_vocabulary_number(nd_vocabulary *v, const uint8_t *tape, uint64_t *token, uint64_t first, uint64_t last,
                                     uint32_t *out)
 {
-    for (; *token < last; ++*token) {
-        const uint64_t size = nd_load_be64(tape);
-        if (*token >= first)
-            *out++ = number_of(v, tape, size);
-        tape += 8 + size;
+    token_ahead ahead[AHEAD];
+    while (*token < last) {
+        size_t n = 0;
+        for (; n < AHEAD && *token < last; ++*token) {
+            const uint64_t size = nd_load_be64(tape);
+            if (*token >= first) {
+                const uint64_t hash = hash_of(v, tape + 8, size);
+                ahead[n] = (token_ahead){.at = tape, .size = size, .hash = hash, .home = nd_table_home(&v->key, hash, v->room)};
+                ND_PREFETCH(&v->slots[ahead[n++].home]);
+            }
+            tape += 8 + size;
+        }
+        for (size_t i = 0; i < n; i++)
+            if (v->slots[ahead[i].home].number)
+                ND_PREFETCH(&v->at[v->slots[ahead[i].home].number - 1]);
+        for (size_t i = 0; i < n; i++)
+            if (v->slots[ahead[i].home].number)
+                ND_PREFETCH(v->pool + v->at[v->slots[ahead[i].home].number - 1]);
+        for (size_t i = 0; i < n; i++)
+            *out++ = number_of(v, &ahead[i]);
     }
     return tape;
 }

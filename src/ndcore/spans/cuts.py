@@ -14,9 +14,19 @@ from ndcore._batch import Batch
 from ndcore._text import clean
 from ndcore._types import Bools, Ints, Text
 from ndcore.parallel import map_pieces
-from ndcore.spans.token_places import MissingToken, Ranges, TokenPlaces, are_str, find_own_ranges, place_bytes, place_texts
+from ndcore.spans.token_places import (
+    MissingToken,
+    Ranges,
+    TokenPlaces,
+    are_str,
+    find_own_ranges,
+    order_by_document,
+    place_bytes,
+    place_texts,
+)
 from ndcore.text.corpus import Corpus, corpus_pieces, indexed_texts
 from ndcore.text.folding import Folding
+from ndcore.text.inputs import take
 from ndcore.text.shingling import Shingling
 
 # White space of ASCII; other white space may be a part of a line or paragraph.
@@ -64,6 +74,11 @@ def clean_texts(
     whole: cut bytes between characters, as a str. folding: the tokens are of the folded texts.
     """
     starts, ends = place_bytes(texts, shingling, bounds, firsts, lasts, folding, whole=whole)
+    return _join_rest(texts, shingling, bounds, starts, ends)
+
+
+def _join_rest(texts: Sequence[Text], shingling: Shingling, bounds: Ints, starts: Ints, ends: Ints) -> list[Text]:
+    """Cut spans of bytes out of texts, and join what is left of each, as `clean_texts` does."""
     data, offsets = clean(Batch(texts), bounds, starts, ends, not _has_blank_tokens(shingling))
     left = (data[begin:end] for begin, end in pairwise(offsets.tolist()))
     return [part.decode("utf-8", "surrogatepass") if of_str else part
@@ -147,6 +162,54 @@ def clean_some(
     return chain.from_iterable(_map_some(work, corpus, n, shingling, ranges, threads))
 
 
+def clean_and_place(
+    pieces: Iterable[tuple[Ints, Sequence[Text]]], n: int, shingling: Shingling, cuts: Ranges, ranges: Ranges,
+    threads: int | None,
+) -> tuple[Iterator[Text], TokenPlaces]:
+    """Return the documents that have cuts, in order, as `clean_some` leaves them, and the places of ranges, as `place_all`.
+
+    Each document is read once. The places are there when the iterator has ended. The cuts ascend; the pieces (positions,
+    texts), of n documents, ascend, and hold all documents of cuts and ranges. Raises as `cut_corpus` does.
+    """
+    _refuse_callable(shingling)
+    documents, firsts, lasts = (np.concatenate(both) for both in zip(ranges, cuts, strict=True))
+    sequence = order_by_document(documents)
+    ordered, is_cut = (documents[sequence], firsts[sequence], lasts[sequence]), sequence >= len(ranges[0])
+    missing = np.zeros(n, np.bool_)
+    missing[documents] = True
+    columns = TokenPlaces(*(np.empty(len(ranges[0]), np.int64) for _ in TokenPlaces._fields))
+
+    def clean_pieces() -> Iterator[list[Text]]:
+        to = sequence[~is_cut]
+        work = partial(_clean_and_place_piece, shingling, ordered, is_cut)
+        for left, placed in map_pieces(work, _mark_seen(pieces, missing), threads):
+            own, to = np.split(to, [len(placed[0])])
+            for column, part in zip(columns, placed, strict=True):
+                column[own] = part
+            yield left
+        yield from _refuse_missing(missing)
+
+    return chain.from_iterable(clean_pieces()), columns
+
+
+def _clean_and_place_piece(
+    shingling: Shingling, ranges: Ranges, is_cut: Bools, piece: tuple[Ints, Sequence[Text]]
+) -> tuple[list[Text], TokenPlaces]:
+    """Clean the texts of a piece that have cuts; return them, and the places of the other ranges."""
+    positions, texts = piece
+    placed = _map_piece(place_texts, shingling, ranges, piece)
+    own, bounds = find_own_ranges(ranges[0], positions)
+    cut = is_cut[own]
+    counts = np.diff(np.append(0, np.cumsum(cut))[bounds])
+    some = np.flatnonzero(counts)
+    changed, cut_bounds = take(texts, some), np.append(0, np.cumsum(counts[some]))
+    starts, ends = placed.start_byte[cut], placed.end_byte[cut]
+    if shingling.unit == "byte":  # whole characters also in bytes
+        starts, ends = place_bytes(changed, shingling, cut_bounds, ranges[1][own][cut], ranges[2][own][cut], whole=True)
+    return (_join_rest(changed, shingling, cut_bounds, starts, ends),
+            TokenPlaces(*(column[~cut] for column in placed)))
+
+
 def find_corpus_spans(
     corpus: Corpus, n: int, shingling: Shingling, ranges: Ranges, threads: int | None
 ) -> Iterator[tuple[Ints, Ints]]:
@@ -181,14 +244,17 @@ def _map_some(
     """Apply `work` to the documents that have ranges. Raises ValueError at the end if one was missing."""
     missing = np.zeros(n, np.bool_)
     missing[ranges[0]] = True
-    wanted = missing.copy()
+    pieces = _mark_seen(indexed_texts([corpus], [0], missing.copy()), missing)
+    return chain(_map_pieces(work, pieces, shingling, ranges, threads), _refuse_missing(missing))
 
-    def note(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, Sequence[Text]]:
-        missing[piece[0]] = False
-        return piece
 
-    made = _map_pieces(work, map(note, indexed_texts([corpus], [0], wanted)), shingling, ranges, threads)
-    return chain(made, _refuse_missing(missing))
+def _mark_seen(
+    pieces: Iterable[tuple[Ints, Sequence[Text]]], missing: Bools
+) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    """Yield pieces (positions, texts), and mark their documents as not missing."""
+    for positions, texts in pieces:
+        missing[positions] = False
+        yield positions, texts
 
 
 def _refuse_missing(missing: Bools) -> Iterator[Any]:
@@ -203,10 +269,15 @@ def _map_pieces(
     threads: int | None,
 ) -> Iterator[Kind]:
     """Apply `work` to texts in pieces (positions, texts), with the ranges of their tokens; yield the results in order."""
+    _refuse_callable(shingling)
+    return map_pieces(partial(_map_piece, work, shingling, ranges), pieces, threads)
+
+
+def _refuse_callable(shingling: Shingling) -> None:
+    """Raise ValueError for a callable unit."""
     if callable(shingling.unit):
         raise ValueError(f"unit is {shingling.unit!r}, and where the tokens of a callable are in a text is not known; cut "
                          "at tokens")
-    return map_pieces(partial(_map_piece, work, shingling, ranges), pieces, threads)
 
 
 def _map_piece(work: Work[Kind], shingling: Shingling, ranges: Ranges, piece: tuple[Ints, Sequence[Text]]) -> Kind:

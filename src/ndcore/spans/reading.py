@@ -134,9 +134,9 @@ class TextReading:
         def read(texts: Sequence[Text], hashing: Callable[[Any], Any]) -> list[Any]:
             return shingling.shingler.canonical(shingling.batch(texts), hashing)
 
-        def work(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, Sequence[Text], list[bytes] | None]:
+        def work(piece: tuple[Ints, Sequence[Text]]) -> tuple[Ints, Sequence[Text], tuple[bytes, Ints] | None]:
             positions, texts = piece
-            return positions, texts, read(texts, bytes) if len(texts) > 1 or len(texts[0]) < LONG else None
+            return positions, texts, join_tapes(read(texts, bytes)) if len(texts) > 1 or len(texts[0]) < LONG else None
 
         for positions, texts, tapes in map_pieces(work, self._select(wanted), threads):
             own, bounds = find_own_ranges(documents, positions)
@@ -144,7 +144,7 @@ class TextReading:
             if tapes is None:  # the tape of a long text is not copied
                 yield from read(texts, partial(_number_tokens, vocabulary, ranges))
             else:
-                yield vocabulary.number(*join_tapes(tapes), *ranges)
+                yield vocabulary.number(*tapes, *ranges)
 
 
 def _number_tokens(vocabulary: Vocabulary, ranges: tuple[Ints, Ints, Ints], tape: Any) -> AnyArray:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ndcore._repeats import MAX_WINDOW, units
-from ndcore._types import AnyPath, Ints
+from ndcore._repeats import MAX_WINDOW
+from ndcore._types import AnyPath, Ints, UInts
 from ndcore.checks import checked_int, checked_memory_limit
 from ndcore.pairs.keep_order import KeepOrder, number_labels
-from ndcore.parallel import thread_count
+from ndcore.parallel import beside, thread_count
 from ndcore.progress import Progress, reporting
 from ndcore.spans.reading import IdReading, Ids, TextReading, TokenReading, are_ids, check_ids, refuse_shingling
-from ndcore.spans.repeats_layout import Layout
+from ndcore.spans.repeats_layout import Layout, RepeatedRanges
 from ndcore.spans.repeats_result import Repeats
 from ndcore.spans.repeats_rows import Choice, find_rows
-from ndcore.spans.repeats_windows import WindowCounts, find_runs
+from ndcore.spans.repeats_windows import WindowCounts, find_units
 from ndcore.spans.repeats_work import WorkPlace, working
 from ndcore.storage.spill import ScratchArrays
 from ndcore.text.corpus import Corpus, as_corpus
@@ -133,6 +134,8 @@ def repeats(
     thread_count(threads)
     reading = _open_reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
     exempt: list[int] = []
+    made: list[RepeatedRanges] = []
+    counted, scratch = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit), ScratchArrays(limit)
 
     def lay_out(sizes: Ints) -> Layout:
         n, others = reading.counts[0], reading.counts[1]
@@ -143,22 +146,28 @@ def repeats(
         labels = np.zeros(len(sizes), np.uint64) if codes is None else codes.astype(np.uint64)
         return Layout.of(sizes, order, labels, exempt[0])
 
+    def find_beginning(layout: Layout) -> int:
+        """Find the first place of the texts."""
+        return int(layout.bases[exempt[0] + reading.counts[1]])
+
+    def make_rows(layout: Layout, cut: UInts) -> None:
+        sources = None if against is None else find_beginning(layout)
+        made[:] = [find_rows(layout, cut, Choice(min_tokens, counted.fewest, within, sources), scratch)]
+
     texts_read = reading if isinstance(reading, TextReading) else None
     parameters = {"min_tokens": min_tokens, "min_copies": fewest, "max_copies": max_copies,
                   "against": against is not None, "exceptions": exceptions is not None,
                   "shingling": None if texts_read is None else texts_read.shingling.recipe.parameters}
     with reporting(progress) as report, working(work, parameters) as unfinished:
-        counted = WindowCounts(min_tokens, min(fewest, MOST), min(most, MOST), limit)
-        layout, runs = find_runs(reading, counted, lay_out, unfinished, threads=threads, report=report)
-        begin = int(layout.bases[exempt[0] + reading.counts[1]])  # the first place of the texts
-        ranges = unfinished.rows(layout, within, begin)
-        if ranges is None:
-            sources = None if against is None else begin
-            scratch = ScratchArrays(limit)
-            runs = units(runs, int(layout.bases[-1]) + 1, scratch.empty)  # replaces the runs, which take as much memory
-            ranges = find_rows(layout, runs, Choice(min_tokens, counted.fewest, within, sources), scratch)
-            unfinished.put_rows(ranges, within)
-    return Repeats(ranges, layout, reading.counts[0], min_tokens, texts_read, threads)
+        layout, cut = find_units(reading, counted, lay_out, unfinished, scratch, make_rows, threads=threads, report=report)
+        ranges = unfinished.rows(layout, within, find_beginning(layout))
+        rest = layout, reading.counts[0], min_tokens, texts_read, threads
+        if ranges is not None:
+            return Repeats(ranges, *rest)
+        if not made:
+            make_rows(layout, cut)
+        with beside(partial(unfinished.put_rows, made[0], within), threads):
+            return Repeats(made[0], *rest)
 
 
 def _divide_limit(memory_limit: int | str | None) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal
@@ -12,10 +13,10 @@ import numpy as np
 from ndcore._types import Bools, Ints, Text
 from ndcore.checks import check_choice, imported
 from ndcore.notebook import ROWS, NotebookTable, show_result
-from ndcore.spans.cuts import clean_corpus, cut_corpus, find_corpus_spans
+from ndcore.spans.cuts import clean_and_place, clean_corpus, cut_corpus, find_corpus_spans
 from ndcore.spans.reading import TextReading
 from ndcore.spans.repeats_layout import Layout, RepeatedRanges, merge_ranges
-from ndcore.spans.token_places import Ranges, place_all
+from ndcore.spans.token_places import Ranges, TokenPlaces, place_all
 from ndcore.text.corpus import Corpus
 from ndcore.text.shingling import Shingling
 
@@ -53,17 +54,17 @@ class Repeats:
 
     def __init__(self, found: RepeatedRanges, layout: Layout, n: int, min_tokens: int, reading: TextReading | None,
                  threads: int | None) -> None:
-        rows = found.rows.astype(np.int64)
-        documents = layout.order[rows[:, 0]]
-        sequence = np.lexsort([rows[:, 1], documents])
-        rows, documents = rows[sequence], documents[sequence]
-        ranks = np.searchsorted(layout.bases, rows[:, 3], "right") - 1
-        self.documents, self.starts, self.ends = documents, rows[:, 1], rows[:, 2]
-        self.sources, self.source_starts = layout.order[ranks], rows[:, 3] - layout.bases[ranks]
-        self.copies, self.sizes, self.min_tokens = rows[:, 4], layout.sizes[:n], min_tokens
-        self.repeated = np.bincount(documents, self.ends - self.starts, n).astype(np.int64)
+        ranked, *columns = found.rows.view(np.int64).T  # rows of a document ascend
+        documents = layout.order[ranked]
+        sequence = np.argsort(documents, kind="stable")
+        self.documents, self.min_tokens, self.sizes = documents[sequence], min_tokens, layout.sizes[:n]
+        self.starts, self.ends, places, self.copies = (column[sequence] for column in columns)
+        ranks = np.searchsorted(layout.bases, places, "right") - 1
+        self.sources, self.source_starts = layout.order[ranks], places - layout.bases[ranks]
+        self.repeated = np.bincount(self.documents, self.ends - self.starts, n).astype(np.int64)
         self._everywhere = (layout.order[found.everywhere[0]], *found.everywhere[1:])
         self._reading, self._threads = reading, threads
+        self._placing: tuple[Iterator[Text], TokenPlaces] | None = None
         for value in (self.documents, self.starts, self.ends, self.sources, self.source_starts, self.copies, self.sizes,
                       self.repeated):
             value.flags.writeable = False
@@ -110,23 +111,33 @@ class Repeats:
     @cached_property
     def columns(self) -> dict[str, Ints]:
         """The columns of `rows` as arrays, by their names. Texts with rows or sources are read once more."""
-        source_ends = self.source_starts + self.ends - self.starts
-        here, there = self._place_rows(source_ends)
+        here, there = self._place_rows()
         return {"document": self.documents, "start": self.starts, "end": self.ends, **here,
-                "source": self.sources, "source_start": self.source_starts, "source_end": source_ends, **there,
+                "source": self.sources, "source_start": self.source_starts, "source_end": self._source_ends, **there,
                 "copies": self.copies}
 
-    def _place_rows(self, source_ends: Ints) -> tuple[dict[str, Ints], dict[str, Ints]]:
+    @property
+    def _source_ends(self) -> Ints:
+        return self.source_starts + self.ends - self.starts
+
+    def _place_rows(self) -> tuple[dict[str, Ints], dict[str, Ints]]:
         """Find the characters and bytes of rows and of their sources, as columns; no columns for a callable unit."""
         if self._reading is None or callable(self._reading.shingling.unit):
             return {}, {}
-        documents = np.concatenate([self.documents, self.sources])
-        ranges = (documents, np.concatenate([self.starts, self.source_starts]), np.concatenate([self.ends, source_ends]))
-        wanted = np.zeros(sum(self._reading.counts), np.bool_)
-        wanted[documents] = True
-        placed = place_all(self._reading.pieces(wanted), self._reading.shingling, ranges, self._threads)._asdict()
+        if self._placing is None:
+            ranges = self._list_placed()
+            places = place_all(_read_pieces(self._reading, ranges), self._reading.shingling, ranges, self._threads)
+        else:
+            rest, places = self._placing
+            deque(rest, 0)
+        placed = places._asdict()
         return ({name: column[: len(self)] for name, column in placed.items()},
                 {f"source_{name}": column[len(self) :] for name, column in placed.items()})
+
+    def _list_placed(self) -> Ranges:
+        """List the ranges of the rows, then the ranges of their sources."""
+        return (np.concatenate([self.documents, self.sources]), np.concatenate([self.starts, self.source_starts]),
+                np.concatenate([self.ends, self._source_ends]))
 
     def cuts(self, copies: Copies = "one") -> Ranges:
         """List the ranges of tokens that cutting removes: (documents, first tokens, last tokens + 1), int64 each.
@@ -150,7 +161,7 @@ class Repeats:
         check_choice("copies", copies, ("one", "none"))
         documents, firsts, lasts = (self.documents, self.starts, self.ends) if copies == "one" else self._everywhere
         bases = np.cumsum(self.sizes + 1) - self.sizes - 1
-        sequence = np.lexsort([firsts, documents])
+        sequence = np.argsort(documents, kind="stable")  # ranges of a document ascend
         base = bases[documents[sequence]]
         begins, ends = merge_ranges(base + firsts[sequence], base + lasts[sequence])
         of = np.searchsorted(bases, begins, "right") - 1
@@ -158,10 +169,7 @@ class Repeats:
 
     def empty(self, copies: Copies = "one") -> Ints:
         """Find the documents with tokens of which cutting leaves none; return their positions, int64. See `cuts`."""
-        documents, firsts, lasts = self.cuts(copies)
-        cut = np.bincount(documents, lasts - firsts, len(self.sizes)).astype(np.int64)
-        emptied: Ints = np.flatnonzero((cut == self.sizes) & (self.sizes > 0))
-        return emptied
+        return find_emptied(self.cuts(copies), self.sizes)
 
     def kept(self, copies: Copies = "one") -> tuple[Bools, Ints]:
         """Tell which token ids are left, bool (total,), and their offsets, int64 (n + 1,).
@@ -214,10 +222,42 @@ class Repeats:
 
     def _texts(self) -> tuple[Corpus, int, Shingling]:
         """Return the texts, their number, and what a token is. Raises ValueError for a result of token ids."""
+        reading = self._text_reading()
+        return reading.corpora[0], len(self.sizes), reading.shingling
+
+    def _text_reading(self) -> TextReading:
+        """Return what reads the texts. Raises ValueError for a result of token ids."""
         if self._reading is None:
             raise ValueError("this is a result of token ids, and there are no texts to cut: use kept(), which tells the "
                              "tokens that are left")
-        return self._reading.corpora[0], len(self.sizes), self._reading.shingling
+        return self._reading
+
+
+def clean_changed(result: Repeats, cuts: Ranges) -> Iterator[Text]:
+    """Yield the texts that have cuts, in order, as `Repeats.cleaned` does; bytes are cut between characters.
+
+    The same reading finds the places that `Repeats.columns` has. cuts: of `Repeats.cuts`.
+    """
+    reading, ranges = result._text_reading(), result._list_placed()
+    pieces = _read_pieces(reading, ranges, cuts)
+    result._placing = clean_and_place(pieces, sum(reading.counts), reading.shingling, cuts, ranges, result._threads)
+    return result._placing[0]
+
+
+def _read_pieces(reading: TextReading, *given: Ranges) -> Iterator[tuple[Ints, Sequence[Text]]]:
+    """Read the documents of ranges, in pieces."""
+    wanted = np.zeros(sum(reading.counts), np.bool_)
+    for documents, _, _ in given:
+        wanted[documents] = True
+    return reading.pieces(wanted)
+
+
+def find_emptied(cuts: Ranges, sizes: Ints) -> Ints:
+    """Find the documents with tokens of which these cuts leave none. sizes: tokens of each document."""
+    documents, firsts, lasts = cuts
+    cut = np.bincount(documents, lasts - firsts, len(sizes)).astype(np.int64)
+    emptied: Ints = np.flatnonzero((cut == sizes) & (sizes > 0))
+    return emptied
 
 
 def _list_spans(

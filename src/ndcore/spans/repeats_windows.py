@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared
+from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared, units
 from ndcore._types import AnyArray, Ints, UInts
-from ndcore.parallel import map_pieces
+from ndcore.parallel import behind, beside, map_pieces
 from ndcore.progress import Progress
 from ndcore.spans.reading import TokenReading, UInt32s
 from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of, merge_ranges, merge_steps
 from ndcore.spans.repeats_work import RepeatsWork
 from ndcore.spans.window_entries import SpooledEntries, WindowEntries
-from ndcore.storage.spill import SpooledArray
+from ndcore.storage.spill import ScratchArrays, SpooledArray
 
 JOINED = 1 << 20  # bytes to which short arrays are joined
 ATTEMPTS = 8  # each with other secret polynomials
@@ -41,11 +42,11 @@ class WindowCounts:
     limit: int | None
 
 
-def find_runs(
-    reading: TokenReading, counted: WindowCounts, lay_out: Callable[[Ints], Layout], work: RepeatsWork, *,
-    threads: int | None, report: Progress,
+def find_units(
+    reading: TokenReading, counted: WindowCounts, lay_out: Callable[[Ints], Layout], work: RepeatsWork,
+    scratch: ScratchArrays, meanwhile: Callable[[Layout, UInts], object], *, threads: int | None, report: Progress,
 ) -> tuple[Layout, UInts]:
-    """Find the runs of windows that occur at several places.
+    """Find the runs of windows that occur at several places, and cut them into units: see `units` of `_repeats`.
 
     Parameters
     ----------
@@ -55,11 +56,15 @@ def find_runs(
         Makes the layout, from the number of tokens of each document, int64 (n,).
     work : RepeatsWork
         The finished steps of an interrupted search, to which this one adds its own.
+    scratch : ScratchArrays
+        Makes the array of the units.
+    meanwhile : callable
+        Is called with the layout and the units while tokens confirm them; not if an earlier call has confirmed them.
 
     Returns
     -------
     layout : Layout
-    runs : ndarray of uint64, shape (runs, 3)
+    units : ndarray of uint64, shape (units, 3)
         (place, first, windows), ascending: for 0 <= i < windows, the window at place + i occurs first at first + i.
 
     Raises
@@ -79,11 +84,15 @@ def find_runs(
         layout = layout or lay_out(sizes)
         work.fix(layout)
         runs = finder.windows(layout, ranges)
+        cut = units(runs, int(layout.bases[-1]) + 1, scratch.empty)
+        del runs  # they take as much memory as the units
         if work.confirmed():
-            return layout, runs
-        if finder.confirm(layout, runs):
+            return layout, cut
+        with beside(partial(meanwhile, layout, cut), threads):
+            is_same = finder.confirm(layout, cut)
+        if is_same:
             work.put_confirmed()
-            return layout, runs
+            return layout, cut
         work.clear()
     raise RuntimeError(f"different windows had the same fingerprints under {ATTEMPTS} pairs of random polynomials, which "
                        f"happens only where random numbers are not random, or documents change; {CHANGED}")
@@ -102,25 +111,26 @@ class Finder:
     def anchors(self) -> tuple[Ints, UInts]:
         """Read all documents; return their numbers of tokens, int64 (n,), and ranges of windows whose anchor recurs."""
         gathered, read = self.work.anchors(self.counted.limit)
-        work = self._anchors_of(gathered, read.known)
-        for done, (positions, sums, new) in enumerate(map_pieces(work, self._pieces_after(read.known), self.threads), 1):
-            if new is None:
-                read.compare(positions, sums)
-            else:
-                own, grouped = new
-                for anchors, starts in grouped:
-                    anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
-                    gathered.append(anchors, starts)
-                read.append(own, sums)
-                if gathered.keep({}, read.unsaved):
-                    read.saved()
-            self.report("reading", done, None)
-            if read.places >= MAX_PLACES:
-                raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
+        made = map_pieces(self._anchors_of(gathered, read.known), self._pieces_after(read.known), self.threads)
+        with behind(self.threads) as call:
+            for done, (positions, sums, new) in enumerate(made, 1):
+                if new is None:
+                    read.compare(positions, sums)
+                else:
+                    own, grouped = new
+                    for anchors, starts in grouped:
+                        anchors[:, 1] += np.uint64(read.places << RANGE_BITS)
+                        gathered.append(anchors, starts)
+                    read.append(own, sums)
+                    if gathered.keep({}, read.unsaved, call):
+                        read.saved()
+                self.report("reading", done, None)
+                if read.places >= MAX_PLACES:
+                    raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
         read.end()
         ranges = self.work.ranges(read)
         if ranges is None:
-            ranges = _join_all((shared(entries) for entries in gathered.sorted(self.threads)), (), self.counted.limit)
+            ranges = _join_all(gathered.sorted(self.threads, shared), (), self.counted.limit)
             ranges.sort()
             self.work.put_ranges(read, ranges)
         return read.sizes, ranges
@@ -189,11 +199,12 @@ class Finder:
             return int(positions[-1]), grouped if len(values) > LONG else list(grouped)
 
         pieces = self.reading.pieces(wanted) if wanted.any() else iter(())
-        for number, (last, grouped) in enumerate(map_pieces(work, pieces, self.threads), 1):
-            for entries, starts in grouped:
-                gathered.append(entries, starts)
-            gathered.keep({"documents": last + 1}, dict)
-            self.report("reading passages", number, None)
+        with behind(self.threads) as call:
+            for number, (last, grouped) in enumerate(map_pieces(work, pieces, self.threads), 1):
+                for entries, starts in grouped:
+                    gathered.append(entries, starts)
+                gathered.keep({"documents": last + 1}, dict, call)
+                self.report("reading passages", number, None)
         if (seen != wanted).any():
             raise ValueError(f"document {np.flatnonzero(seen != wanted)[0]} was read at first, and is not there any more; "
                              f"{CHANGED}")
@@ -202,14 +213,19 @@ class Finder:
     def _runs(self, layout: Layout, entries_of_windows: WindowEntries) -> UInts:
         """Sort the entries of all windows, and join windows that occur at several places into runs."""
         by_place = SpooledEntries(int(layout.bases[-1]).bit_length(), self.counted.limit)
-        for entries in entries_of_windows.sorted(self.threads):
+
+        def find_firsts(entries: UInts) -> Entries:
             known = firsts(entries, self.counted.fewest, self.counted.most, layout.exempt)
-            for start in range(0, len(known), RUNS):
-                by_place.append(*by_place.group(known[start : start + RUNS]))
+            grouped = (by_place.group(known[start : start + RUNS]) for start in range(0, len(known), RUNS))
+            return list(grouped) if len(known) <= RUNS else grouped  # many windows may be equal; they are not copied at once
+
+        for found in entries_of_windows.sorted(self.threads, find_firsts):
+            for grouped in found:
+                by_place.append(*grouped)
         last = np.zeros(3, np.uint64)
 
         def runs() -> Iterator[UInts]:
-            for entries in by_place.sorted(self.threads):
+            for entries in by_place.sorted(self.threads, np.asarray):
                 yield join(entries, last)
             yield last.reshape(1, 3)[: int(last[2] > 0)]
 

@@ -283,7 +283,8 @@ class KeptWork(RepeatsWork):
         return ranges
 
     def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
-        self._refuse(ANCHORS, find_ranges_fault(read.sizes, ranges, self._tokens))
+        if self._shelf.names(ANCHORS):  # others come from this search alone
+            self._refuse(ANCHORS, find_ranges_fault(read.sizes, ranges, self._tokens))
         self._put(RANGES, {}, {"sizes": read.sizes, "sums": read.sums, "ranges": ranges})
         self._drop(ANCHORS)
 
@@ -318,7 +319,8 @@ class KeptWork(RepeatsWork):
         return runs
 
     def put_runs(self, layout: Layout, runs: UInts) -> None:
-        self._refuse(WINDOWS, find_runs_fault(layout, runs, self._tokens))
+        if self._shelf.names(WINDOWS):
+            self._refuse(WINDOWS, find_runs_fault(layout, runs, self._tokens))
         self._put(RUNS, {}, {"runs": runs})
         self._drop(WINDOWS)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ndcore._arrow import ArrowTexts
 from ndcore._batch import Batch
+from ndcore._entries import sort_entries
 from ndcore._text import characters, places
 from ndcore._types import Bools, Ints, Text
 from ndcore.alignment.offsets import Spans, count_bytes, decode_points, locate_tokens
@@ -66,9 +67,13 @@ def place_texts(
     start, end = _place_bytes(texts, batch, shingling, rows, (firsts, lasts), of_str)
     within = (start, end) if shingling.unit != "byte" or of_str.all() else _place_bytes(
         texts, batch, shingling, rows, (firsts, lasts), np.ones(len(texts), np.bool_))
-    cut, offsets, which = _sort_values(np.tile(rows, 2), np.concatenate(within), len(texts))
-    counts = characters(batch, cut, offsets, of_str.view(np.uint8))[which]
-    return TokenPlaces(counts[: len(rows)], counts[len(rows) :], start, end)
+    counts = characters(batch, 2 * bounds, _interleave(*within), of_str.view(np.uint8))
+    return TokenPlaces(counts[::2].copy(), counts[1::2].copy(), start, end)
+
+
+def _interleave(starts: Ints, ends: Ints) -> Ints:
+    """Join the starts and ends of ranges to starts[0], ends[0], starts[1], …"""
+    return np.stack([starts, ends], 1).reshape(-1)
 
 
 def place_bytes(
@@ -150,23 +155,12 @@ def _place_bytes(
 
 def _find_bytes(batch: Batch, unit: str, rows: Ints, ranges: Spans) -> Spans:
     """Find where ranges of tokens begin and end, by the kernels; see `_place_bytes`."""
-    bounds, tokens, which = _sort_values(np.tile(rows, 2), np.concatenate([ranges[0], ranges[1] - 1]), batch.count)
-    begins, ends = places(batch, unit, bounds, tokens)
+    bounds = 2 * np.searchsorted(rows, np.arange(batch.count + 1))
+    begins, ends = places(batch, unit, bounds, _interleave(ranges[0], ranges[1] - 1))
     missing = np.flatnonzero(ends < 0)
     if len(missing):
-        raise MissingToken(int(np.searchsorted(bounds, missing[0], "right")) - 1)
-    return begins[which[: len(rows)]], ends[which[len(rows) :]]
-
-
-def _sort_values(rows: Ints, values: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-    """Sort values by their row of n; return bounds of rows, their distinct values, and the index of each value."""
-    order = np.lexsort([values, rows])
-    row, value = rows[order], values[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (row[1:] != row[:-1]) | (value[1:] != value[:-1])
-    which = np.empty(len(order), np.int64)
-    which[order] = np.cumsum(new) - 1
-    return np.searchsorted(row[new], np.arange(n + 1)), value[new], which
+        raise MissingToken(int(rows[missing[0] // 2]))
+    return begins[::2].copy(), ends[1::2].copy()
 
 
 def _find_characters(data: bytes) -> Spans:
@@ -187,7 +181,7 @@ def place_all(
     The ranges are in any order; the pieces ascend, and hold all documents of ranges. folding: see `place_texts`.
     """
     documents = ranges[0]
-    sequence = np.argsort(documents, kind="stable")
+    sequence = order_by_document(documents)
     columns = TokenPlaces(*(np.empty(len(documents), np.int64) for _ in TokenPlaces._fields))
     ordered = (documents[sequence], ranges[1][sequence], ranges[2][sequence])
     for begin, placed in map_pieces(partial(_place_piece, shingling, ordered, folding), pieces, threads):
@@ -195,6 +189,14 @@ def place_all(
         for column, part in zip(columns, placed, strict=True):
             column[at] = part
     return columns
+
+
+def order_by_document(documents: Ints) -> Ints:
+    """Return the order of ranges by their documents, stable."""
+    entries = np.empty((len(documents), 2), np.uint64)
+    entries[:, 0], entries[:, 1] = documents, np.arange(len(documents))
+    sort_entries(entries)
+    return entries[:, 1].astype(np.int64)
 
 
 def _place_piece(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ KEPT = 32 << 20  # bytes of entries in a file that outlives the process
 
 Grouped: TypeAlias = tuple[Callable[[], UInts], Ints]  # a function that returns entries, grouped; starts of the groups
 Put: TypeAlias = Callable[[Mapping[str, Any], Arrays], Grouped]
+Call: TypeAlias = Callable[[Callable[[], object]], None]
+Result = TypeVar("Result")
 
 
 class WindowEntries:
@@ -35,13 +37,16 @@ class WindowEntries:
         """Append entries that `group` returned."""
         raise NotImplementedError
 
-    def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
-        """Write the appended entries to a file with a header and arrays, if there are enough; tell whether that was done."""
+    def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays], call: Call) -> bool:
+        """Write the appended entries to a file with a header and arrays, if there are enough; tell whether that is done.
+
+        call: of `parallel.behind`; its block must end before the entries are read.
+        """
         return False
 
-    def sorted(self, threads: int | None) -> Iterator[UInts]:
-        """Yield the entries of each group, sorted by key, in ascending order. Nothing can be appended afterwards."""
-        return map_pieces(_sort_entries, map(self._take, range(GROUPS)), threads)
+    def sorted(self, threads: int | None, then: Callable[[UInts], Result]) -> Iterator[Result]:
+        """Yield then(entries) of each group, sorted by key, in ascending order. Nothing can be appended afterwards."""
+        return map_pieces(lambda take: then(_sort_entries(take)), map(self._take, range(GROUPS)), threads)
 
     def _take(self, number: int) -> Callable[[], AnyArray]:
         """Return a function, to be called once, that makes the array of the entries of a group."""
@@ -89,16 +94,21 @@ class KeptEntries(WindowEntries):
         self._all.append((lambda: entries, starts))
         self._nbytes += entries.nbytes
 
-    def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays]) -> bool:
+    def keep(self, header: Mapping[str, Any], arrays: Callable[[], Arrays], call: Call) -> bool:
         if self._nbytes < KEPT:
             return False
-        waiting = self._all[self._waiting :]
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sum(np.diff(own) for _, own in waiting))])
-        entries = np.empty((int(starts[-1]), 2), np.uint64)
-        for number in range(GROUPS):
-            entries[starts[number] : starts[number + 1]] = _join_groups(waiting, number)
-        self._all[self._waiting :] = [self._put(header, {**arrays(), "entries": entries, "starts": starts})]
-        self._waiting, self._nbytes = len(self._all), 0
+        waiting, at, given = self._all[self._waiting :], self._waiting, arrays()
+        del self._all[at + 1 :]  # the file replaces the first
+
+        def save() -> None:
+            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sum(np.diff(own) for _, own in waiting))])
+            entries = np.empty((int(starts[-1]), 2), np.uint64)
+            for number in range(GROUPS):
+                entries[starts[number] : starts[number + 1]] = _join_groups(waiting, number)
+            self._all[at] = self._put(header, {**given, "entries": entries, "starts": starts})
+
+        call(save)
+        self._waiting, self._nbytes = at + 1, 0
         return True
 
     def _take(self, number: int) -> Callable[[], AnyArray]:
