@@ -47,6 +47,14 @@ def test_runs_are_expanded_or_named(seed, monkeypatch):
     assert {run for run, a, b in found if a is None and b is None} == long
 
 
+def filter_of(rows):
+    """Return the words of a filter of values, the rows of a column."""
+    words = np.zeros(64, np.uint64)
+    filled = fill_filter(cut_batches(random.Random(1), {"value": pa.int64()}, rows), words=len(words))
+    put_together(words, pa.Table.from_batches(list(filled)))
+    return words
+
+
 @pytest.mark.parametrize("scope", [False, True])
 def test_entries(scope):
     schema = {"rank": pa.int64(), "features": pa.binary(), **({"scope": pa.binary()} if scope else {})}
@@ -55,11 +63,9 @@ def test_entries(scope):
     expected = [(bytes([0, group]) + row[1][8 * group : 8 * group + 8] + b"".join(row[2:]), row[0] >= 2, [row[0]])
                 for row in rows for group in range(2)]
     assert sorted(found) == sorted(expected)
-    words = np.zeros(64, np.uint64)
-    values = [int.from_bytes(row[1][8:16], "little", signed=True) for row in rows[1:4]]
-    filled = fill_filter(cut_batches(random.Random(1), {"value": pa.int64()}, [(value,) for value in values]), words=len(words))
-    put_together(words, pa.Table.from_batches(list(filled)))
-    found = rows_of(candidates.list_entries(cut_batches(random.Random(1), schema, rows), groups=2, first_new=2, shared=words))
+    shared = filter_of([(int.from_bytes(row[1][8:16], "little", signed=True),) for row in rows[1:4]])
+    batches = cut_batches(random.Random(1), schema, rows)
+    found = rows_of(candidates.list_entries(batches, groups=2, first_new=2, shared=shared))
     assert sorted(found) == sorted(expected[3:8:2])  # the second feature of these documents
 
 
@@ -72,9 +78,7 @@ def test_documents_of_long_runs(scope):
     schema = {"rank": pa.int64(), "features": pa.binary(), **({"scope": pa.binary()} if scope else {})}
     runs = {(rng.choice(features), rng.choice(scopes)) for _ in range(5)}
     named = cut_batches(rng, {"run": pa.binary()}, [(rng.randbytes(2) + feature + of,) for feature, of in runs])
-    filled = cut_batches(rng, {"value": pa.int64()}, rows_of(candidates.list_features(named)))
-    words = np.zeros(64, np.uint64)
-    put_together(words, pa.Table.from_batches(list(fill_filter(filled, words=len(words)))))
+    words = filter_of(rows_of(candidates.list_features(named)))
     selected = rows_of(candidates.select_holders(cut_batches(rng, schema, rows), words=words))
     expected = [(rank,) for rank, held, *of in rows
                 if any((held[i : i + 8], *(of or [b""])) in runs for i in range(0, 32, 8))]

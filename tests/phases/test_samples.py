@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import random
 
@@ -13,7 +14,16 @@ import ndcore as nd
 from ndcore.collection.cluster import pairing_sets
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Grouping, Settings
-from ndcore.phases.samples import compare_samples, count_overlaps, list_members, sample_documents, sketches_of
+from ndcore.phases.probes import put_together
+from ndcore.phases.samples import (
+    compare_samples,
+    count_overlaps,
+    list_members,
+    list_values,
+    sample_documents,
+    sketches_of,
+)
+from ndcore.phases.value_filter import fill_filter_pair, join_filter_pairs
 from ndcore.text.inputs import digest
 
 TEXTS = ["", "one", "a rose is a rose is a rose", "A rose is a rose, is a rose!", "x " * 9, "words " * 400,
@@ -71,6 +81,16 @@ def test_entries(method, sketcher):
     entries = [(int.from_bytes(row["run"], "big"), rank) for row in found.to_pylist() for rank in row["ranks"]]
     assert sorted(entries) == sorted(zip(values.tolist(), np.repeat(np.arange(len(TEXTS)), np.diff(offsets)), strict=True))
     assert all(found["whole"].to_pylist())
+    words = np.zeros(1 << 14, np.uint64)
+    parts = [list(list_values([part], settings=settings)) for part in (batch.slice(0, 4), batch.slice(4))]
+    filled = [batch for part in parts for batch in fill_filter_pair(part, words=len(words))]
+    pairs = np.zeros(2 * len(words), np.uint64)
+    put_together(pairs, pa.Table.from_batches(list(join_filter_pairs(filled))))
+    found = pa.Table.from_batches(list(list_members([batch], settings=settings, shared=pairs[1::2].copy())))
+    holders = collections.Counter(value for value, _ in entries)
+    several = {entry for entry in entries if holders[entry[0]] > 1}
+    listed = {(int.from_bytes(row["run"], "big"), rank) for row in found.to_pylist() for rank in row["ranks"]}
+    assert several <= listed <= set(entries) and len(listed - several) <= len(entries) // 50  # by chance
 
 
 WORDS = [f"word{i}" for i in range(4000)]

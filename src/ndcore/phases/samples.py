@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ndcore._types import AnyArray, Bools, Ints
-from ndcore.collection.cluster import pairing_sets
+from ndcore._types import AnyArray, Bools, Ints, UInts
+from ndcore.collection.cluster import PairingSets, pairing_sets
 from ndcore.collection.clustering import weigh
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
@@ -29,6 +29,7 @@ from ndcore.phases.columns import (
     values_of,
 )
 from ndcore.phases.sketches import signed
+from ndcore.phases.value_filter import may_have
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.sketches import Sketches
@@ -36,6 +37,7 @@ from ndcore.text.digests import OF_BYTES, OF_TOKENS, digest_piece
 from ndcore.text.inputs import digest, pieces
 
 LEVELS = 65  # number of moduli, powers of 2, for 64-bit values
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 OF_SAMPLE, OF_TEXT = b"s", b"t"  # marks the origin of a deciding digest
 
 
@@ -125,16 +127,38 @@ def sketches_of(samples: Any, moduli: Any, recipe: Recipe) -> Sketches:
     return Sketches(values, recipe, offsets=offsets, **known)
 
 
-def list_members(batches: Batches, *, settings: Settings) -> Iterator[Any]:
+def list_members(batches: Batches, *, settings: Settings, shared: UInts | None = None) -> Iterator[Any]:
     """List the entries of documents, as `pack_entries`, given ``rank``, ``sample`` and ``modulus``.
 
     A run is named by its value, 8 bytes big-endian: a member, a super-shingle or a feature, depending on the method.
+    shared: words of a filter of values from `list_values`; only values that may be in it are listed.
     """
     for batch in drop_empty(batches):
-        sets = pairing_sets(sketches_of(batch.column("sample"), batch.column("modulus"), settings.recipe), settings)
-        names = np.ascontiguousarray(sets.values.astype(">u8")).view(np.uint8).reshape(-1, 8)
-        ranks = np.repeat(numbers(batch, "rank"), np.diff(sets.offsets))
+        sets = _pairing_sets(batch, settings)
+        values, ranks = sets.values, np.repeat(numbers(batch, "rank"), np.diff(sets.offsets))
+        if shared is not None:
+            kept = np.flatnonzero(may_have(shared, _mix(values)))
+            values, ranks = values[kept], ranks[kept]
+        names = np.ascontiguousarray(values.astype(">u8")).view(np.uint8).reshape(-1, 8)
         yield pack_entries(names, ranks, np.ones(len(ranks), np.bool_))
+
+
+def list_values(batches: Batches, *, settings: Settings) -> Iterator[Any]:
+    """List ``value`` of the entries of documents, mixed for a filter, given ``sample`` and ``modulus``."""
+    for batch in drop_empty(batches):
+        yield as_batch(value=signed(_mix(_pairing_sets(batch, settings).values)))
+
+
+def _pairing_sets(batch: Any, settings: Settings) -> PairingSets:
+    """Return the values by which the documents of a batch make pairs."""
+    return pairing_sets(sketches_of(batch.column("sample"), batch.column("modulus"), settings.recipe), settings)
+
+
+def _mix(values: UInts) -> UInts:
+    """Mix values, of which samples have those below a limit or the multiples of a modulus, so that all their bits vary."""
+    mixed: UInts = values * MULTIPLIER
+    mixed ^= mixed >> np.uint64(32)
+    return mixed
 
 
 def count_overlaps(batches: Batches, *, settings: Settings, grouping: Grouping) -> Iterator[Any]:

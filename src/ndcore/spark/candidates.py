@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ndcore._types import UInts
 from ndcore.phases.candidates import expand_runs, list_features, select_holders
 from ndcore.phases.value_filter import MOST_WORDS
-from ndcore.spark.documents import SparkDocuments
 from ndcore.spark.verification import filter_of, filter_pair_of
-from ndcore.spark.work import Work, count_stored
+from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -18,15 +17,12 @@ ENTRIES = "run binary, whole boolean, ranks array<bigint>"  # as from `pack_entr
 MOST_FEATURES = 16 * MOST_WORDS  # of a filter: with so many it still rejects four of five others
 
 
-def find_shared(work: Work, documents: SparkDocuments, groups: int) -> UInts | None:
-    """Make the words of a filter of the ``features`` that several leaders have; None if there are too many for it.
+def find_shared(work: Work, rows: DataFrame, column: str, count: int) -> UInts | None:
+    """Make the words of a filter of the features that come several times in a column; None if `count` are too many for it.
 
-    groups: the number of features of a document. What one document alone has need not be moved: most features, where
-    documents are unlike.
+    What one document alone has need not be moved: most features, where documents are unlike.
     """
-    if (count := groups * count_stored(documents.ranked)) > MOST_FEATURES:
-        return None
-    return filter_pair_of(work, documents.leaders, "features", count=count)[1]
+    return filter_pair_of(work, rows, column, count=count)[1] if count <= MOST_FEATURES else None
 
 
 def find_candidates(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ndcore.checks import check_choice, checked_int
 from ndcore.collection.settings import LEAST, Grouping, Method, Policy, Settings
 from ndcore.filters.design import FilterDesign
-from ndcore.phases.samples import compare_samples, count_overlaps, list_members, sample_documents
+from ndcore.phases.samples import compare_samples, count_overlaps, list_members, list_values, sample_documents
 from ndcore.recipe import Recipe
 from ndcore.sketch.sketcher import Sketcher
 from ndcore.sketch.super_shingles import RUN
-from ndcore.spark.candidates import ENTRIES, entries_of_runs, find_candidates
+from ndcore.spark.candidates import ENTRIES, entries_of_runs, find_candidates, find_shared
 from ndcore.spark.documents import (
     SparkDocuments,
     check_keys,
@@ -116,7 +116,8 @@ def cluster(
     Notes
     -----
     Texts are not shuffled. Samples and digests are, for keep order and if pairs are compared by their samples, and so is an
-    entry of 16 bytes for each value that proposes pairs. A value held by h <= max_holders documents proposes O(h²) pairs,
+    entry of 16 bytes for each value that proposes pairs, with few exceptions only for values that several documents have,
+    by filters of at most 256 MiB as in `near_duplicates`. A value held by h <= max_holders documents proposes O(h²) pairs,
     which are summed before they move. A task holds a batch of Arrow, `max_holders` entries or `task_pairs` pairs.
 
     References
@@ -158,7 +159,10 @@ def _count_pairs(
     """Find the pairs that share a value, and measure them; return them, and the entries (run, rank) of common values."""
     from pyspark.sql import functions as F
 
-    entries = work.apply(leaders.select("rank", "sample", "modulus"), list_members, ENTRIES, settings=settings)
+    values = work.apply(leaders.select("sample", "modulus"), list_values, "value bigint", settings=settings)
+    count = leaders.selectExpr("coalesce(sum(length(sample)), 0L) div 8 as values").collect()[0]["values"]
+    entries = work.apply(leaders.select("rank", "sample", "modulus"), list_members, ENTRIES, settings=settings,
+                         shared=find_shared(work, values, "value", count))
     pairs, runs = find_candidates(work, entries, F.count("*").alias("common"), "counted pairs",
                                   max_holders=settings.max_holders, first_new=0)
     long = entries_of_runs(entries, runs)

@@ -42,7 +42,7 @@ from ndcore.spark.result import VERDICT, NearDuplicateFrames, conclude
 from ndcore.spark.stars import choose_representatives, joins, reassign
 from ndcore.spark.verification import blocks_by_first, compare_pairs, read_sets
 from ndcore.spark.versions import import_spark
-from ndcore.spark.work import Work
+from ndcore.spark.work import Work, count_stored
 from ndcore.text.agreement import Agreement, MustAgree
 from ndcore.text.shingling import Shingling
 
@@ -164,7 +164,9 @@ def near_duplicates(
     judgement = Judgement(sketcher, design, least_equal_minima(sketcher.num_perm, rules.threshold), rules.threshold,
                           rules.min_shingles, documents.first_new, left_out)
     read = partial(read_sets, work, sides, judgement=judgement)
-    shared = find_shared(work, documents, design.groups) if isinstance(design, FilterDesign) else None
+    shared = None
+    if isinstance(design, FilterDesign):
+        shared = find_shared(work, documents.leaders, "features", design.groups * count_stored(documents.ranked))
     pairs, joined, sets, common = compare_leaders(work, read, documents, judgement, rules, bound, shared=shared)
     missed = count_lost(work, sides, documents, joined, sets, judgement) if lost else None
     verdicts, by_key = conclude(work, documents, joined, pairs, missed, rules)
