@@ -21,7 +21,8 @@ JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
     "-XX:ReservedCodeCacheSize=240m "  # Spark's compiled code does not fit in 48 MB, and was thrown away and compiled again
     "-XX:MetaspaceSize=512m -Xms1g -Xmn450m "  # no collection of all memory each time that classes have been loaded
-    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+    "-Djdk.lang.Process.launchMechanism=VFORK"  # Hadoop runs chmod for each file; by default a helper process starts it
 )
 SETTINGS = {
     "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1",
@@ -31,6 +32,9 @@ SETTINGS = {
     "spark.buffer.pageSize": "1m",  # each sort and aggregation of each task takes a page: by default 16 MB
     "spark.ui.retainedJobs": "10", "spark.ui.retainedStages": "10", "spark.ui.retainedTasks": "100",
     "spark.sql.ui.retainedExecutions": "10", "spark.sql.ui.explainMode": "simple",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # no look at Python's stack for each column
+    "spark.sql.lightweightPlanChangeValidation": "false",  # no check of the plan after each rule that changes it
+    "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0",  # any free port
 }  # small queries: compiling them takes longer than running them
 
 
@@ -63,12 +67,22 @@ def start_session() -> Any:
     paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)  # where they find sparkdaemon
     builder = SparkSession.builder.master("local[2,4]")
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, "spark.driver.extraClassPath": os.pathsep.join(first_jars())}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     forget_defaults(session)
+    files = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session.sparkContext._jsc.hadoopConfiguration())
+    files.setWriteChecksum(False)  # of each file another one would have the checksums
     return session
+
+
+def first_jars() -> list[str]:
+    """List the jars of Spark itself and of Scala, for Java to look into them before the 260 others."""
+    import pyspark
+
+    jars = Path(pyspark.__file__).parent / "jars"
+    return [str(path) for name in ("spark-*.jar", "scala-library*.jar") for path in sorted(jars.glob(name))]
 
 
 def remember_names(kind: Any) -> None:

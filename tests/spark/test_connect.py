@@ -30,17 +30,16 @@ def test_java_is_left_alone() -> None:
 
 
 @pytest.mark.slow
-def test_functions_on_a_server_of_this_machine() -> None:
-    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+def test_functions_on_a_server_of_this_machine(spark: Any) -> None:
+    """The server is in the Java of the other tests, and the client a process of its own."""
     pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
-    from sparks import JAVA, JAVA_OPTIONS, java_version
-
-    if java_version() < JAVA:
-        pytest.skip(f"Spark needs Java {JAVA} or later")
+    services = spark._jvm.org.apache.spark.sql.connect.service
+    service = getattr(getattr(services, "SparkConnectService$"), "MODULE$")  # an object of Scala
+    service.start(spark.sparkContext._jsc.sc())
     paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-               "SPARK_SUBMIT_OPTS": JAVA_OPTIONS}
-    command = [sys.executable, "-W", "ignore", __file__]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+               "SPARK_LOCAL_REMOTE": "1"}  # as PySpark sets it for a server on this machine
+    command = [sys.executable, "-W", "ignore", __file__, f"sc://127.0.0.1:{service.localPort()}"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
@@ -52,21 +51,18 @@ def refused(message: str, kind: type[Exception] = ValueError) -> Iterator[None]:
     assert message in str(caught.value), str(caught.value)
 
 
-def main(place: str) -> None:
-    """Run all functions of `ndcore.spark` with a session of Spark Connect."""
+def main(server: str, place: str) -> None:
+    """Run all functions of `ndcore.spark` with a session of Spark Connect on this server."""
     from generated import corpus
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
-    from sparks import SETTINGS, as_binary, check_verdicts
+    from sparks import as_binary, check_verdicts
 
     from ndcore.spark import cluster, hamming_join, near_duplicates, sketch
     from ndcore.spark.documents import refuse_unstable
     from ndcore.spark.work import is_classic
 
-    builder = SparkSession.builder.remote("local[2]")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value) if name.startswith("spark.sql.") else builder
-    spark: Any = builder.getOrCreate()
+    spark: Any = SparkSession.builder.remote(server).getOrCreate()
     assert not is_classic(spark)
     texts = as_binary(corpus(random.Random(5), 90))
     texts = [b"menu of all pages " + text if i % 3 else text for i, text in enumerate(texts)]
@@ -126,4 +122,4 @@ def of_chance(number: int) -> int:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        main(folder)
+        main(sys.argv[1], folder)

@@ -54,32 +54,23 @@ def test_lines_of_json(spark, tmp_path):
 
 @pytest.mark.slow
 def test_options_of_the_verdict(spark, tmp_path):
-    rows = [{**row, "text": f"{row['text']} {i % 2}", "site": i // 3} for i, row in enumerate(records(60))]
+    """Excerpts, versions, common shingles and losses; without any option but --reassign the verdicts are other ones."""
+    rows = [{"text": f"menu of all {row['text'] if i % 3 else ' '.join(row['text'].split()[: 5 + i % 20])} {i % 2}",
+             "site": i % 51} for i, row in enumerate(records(60))]
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     summary = job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out", "--one-per", "site", "--must-agree",
-                  "numbers", "--reassign", "--width", 2, "--threshold", 0.6, "--drop-common", 0.3)
+                  "numbers", "--reassign", "--width", 2, "--threshold", 0.5, "--drop-common", 0.3, "--drop", "contained",
+                  "--keep", "longest", "--lost")
     expected = nd.near_duplicates([row["text"] for row in rows], one_per=[row["site"] for row in rows], must_agree="numbers",
-                                  reassign=True, shingling=nd.Shingling(width=2), threshold=0.6, drop_common=0.3)
+                                  reassign=True, shingling=nd.Shingling(width=2), threshold=0.5, drop_common=0.3,
+                                  drop="contained", keep="longest", lost=True)
     verdicts = spark.read.parquet(str(tmp_path / "out" / "verdicts")).sort("record").collect()
     assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
     assert [row["class"] for row in verdicts] == expected.classes.tolist()
-    assert summary["version"] == (expected.classes == "version").sum() > 0
-    assert summary["common_shingles"] == expected.common_shingles
-
-
-@pytest.mark.slow
-def test_excerpts_and_losses(spark, tmp_path):
-    words = [row["text"].split() for row in records(40)]
-    rows = [{"text": " ".join(text if i % 3 else text[: 5 + i % 20])} for i, text in enumerate(words)]
-    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    summary = job(spark, "--input", tmp_path / "in.jsonl", "--output", tmp_path / "out", "--drop", "contained", "--keep",
-                  "longest", "--lost", "--width", 2, "--threshold", 0.7)
-    expected = nd.near_duplicates([row["text"] for row in rows], drop="contained", keep="longest", lost=True,
-                                  shingling=nd.Shingling(width=2), threshold=0.7)
-    verdicts = spark.read.parquet(str(tmp_path / "out" / "verdicts")).sort("record").collect()
-    assert [row.representative.record - 1 for row in verdicts] == expected.labels.tolist()
     assert [row.lost for row in verdicts] == expected.lost.tolist()
-    assert summary["contained"] == (expected.classes == "contained").sum() > 0
+    for name in ("version", "contained"):
+        assert summary[name] == (expected.classes == name).sum() > 0
+    assert summary["common_shingles"] == expected.common_shingles > 0
     assert summary["lost"] == {"shingles": expected.lost.sum(), "documents": (expected.lost > 0).sum()}
 
 

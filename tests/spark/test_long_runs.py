@@ -28,11 +28,10 @@ def pages(seed: int, n: int) -> list[bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("cluster", "max_holders", "size", "partitions", "side"), [
     ("star", 20, 60, 2, "against"), ("greedy", 5, 90, 3, "by"), ("components", 2, 90, 2, "by"),
-    ("components", 12, 42, 5, None),
 ])
 def test_labels_are_the_local_ones(spark, monkeypatch, cluster, max_holders, size, partitions, side):
-    """Blocks of 3, 6 and 12 documents, and sets of two parts, so that long runs take many rounds."""
-    for name, value in (("FIRST", 3), ("GROWTH", 2), ("MOST", 12), ("FEW", 2)):
+    """Blocks of 3, 12 and 40 documents, whose pairs are put together after two blocks, so that long runs take rounds."""
+    for name, value in (("FIRST", 3), ("GROWTH", 4), ("MOST", 40), ("FEW", 2)):
         monkeypatch.setattr(long_runs, name, value)
     texts = pages(7 * max_holders, size)
     options = {"threshold": 0.7 if max_holders > 5 else 0.4, "shingling": WORDS, "filter": DESIGN, "cluster": cluster,
