@@ -22,6 +22,8 @@ import ndcore as nd
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
+import httpx
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer versions of Starlette prefer another client
     from starlette.testclient import TestClient
@@ -58,17 +60,18 @@ class Written:
         access = TokenAccess(TokenFile(place / "tokens"), proxies)
         self.app = application(self.source, Limits(seconds=seconds, text=100_000), (), access)
         self.client = TestClient(self.app, base_url="http://dedup.example:8765")
+        self.http = reach(self.client)
 
     def ask(self, route: str, body: Any = None, scope: str = "all", **given: Any) -> Any:
         """Ask a route: lines for a list, JSON for a dict, by GET without a body."""
         headers = {"authorization": f"Bearer {self.tokens[scope]}", **given.pop("headers", {})}
         if body is None:
-            return self.client.get(f"/api/{route}", headers=headers, **given)
+            return self.http.get(f"/api/{route}", headers=headers, **given)
         if isinstance(body, list):
             content = "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in body)
-            return self.client.post(f"/api/{route}", content=content, headers={**LINES, **headers}, **given)
+            return self.http.post(f"/api/{route}", content=content, headers={**LINES, **headers}, **given)
         kind = {"content-type": "application/json"}
-        return self.client.post(f"/api/{route}", content=json.dumps(body), headers={**kind, **headers}, **given)
+        return self.http.post(f"/api/{route}", content=json.dumps(body), headers={**kind, **headers}, **given)
 
 
 @contextlib.contextmanager
@@ -149,12 +152,13 @@ class Fleet:
             shard.source.close()
 
 
-class _FleetConnection(TestClient):
+class _FleetConnection(httpx.Client):
     """What httpx is to a `ShardClient`."""
 
     def __init__(self, fleet: Fleet, name: str, base_url: str) -> None:
         shard = fleet.shards[name]
-        super().__init__(shard.app, base_url=base_url, headers={"authorization": f"Bearer {shard.tokens['all']}"})
+        super().__init__(base_url=base_url, headers={"authorization": f"Bearer {shard.tokens['all']}"},
+                         transport=_InThreadOf(shard.client), trust_env=False)  # fmt: skip
         self._fleet, self._name = fleet, name
 
     def send(self, request: Any, **given: Any) -> Any:
@@ -164,6 +168,28 @@ class _FleetConnection(TestClient):
         answer = super().send(request, **given)
         self._fleet.after(*told)
         return answer
+
+
+class _InThreadOf(httpx.BaseTransport):
+    """Lets an application answer in the thread of a `TestClient` that has been entered, whole requests at a time."""
+
+    def __init__(self, client: TestClient) -> None:
+        self._client, self._asked = client, httpx.ASGITransport(client.app, client=("testclient", 50000))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the answer, which has been read."""
+        assert self._client.portal is not None
+        return self._client.portal.call(self._answer, httpx.Request(
+            request.method, request.url, headers=request.headers, content=request.read()))  # fmt: skip
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._asked.handle_async_request(request)
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(await answer.aread()))
+
+
+def reach(client: TestClient) -> httpx.Client:
+    """Return a client for an application that a `TestClient` has entered, by one change of threads for each request."""
+    return httpx.Client(base_url=client.base_url, transport=_InThreadOf(client), trust_env=False)
 
 
 class Serving:

@@ -26,7 +26,7 @@ def hostile(program, language, lex=module.lex):
     if "CRASH" in program:
         os.abort()
     return lex(program, language)
-module.SECONDS, module.lex = 0.5, hostile
+module.SECONDS, module.lex = 0.1, hostile
 """
 
 
@@ -62,7 +62,7 @@ def test_a_hostile_program_costs_only_itself(monkeypatch):
 def test_ctrl_c_ends_a_program_that_is_read(monkeypatch, programs):
     """In the main thread, and in threads; their processes would go on for SECONDS of CPU, here as long as it takes."""
     command, _, call = lexer_processes._SERVE.rpartition("; ")
-    endless = HOSTILE.replace("module.SECONDS, module.lex = 0.5,", "module.SECONDS, module.lex = 1e6,")
+    endless = HOSTILE.replace("module.SECONDS, module.lex = 0.1,", "module.SECONDS, module.lex = 1e6,")
     monkeypatch.setattr(lexer_processes, "_SERVE", f"{command}{endless}{call}")
     started: list[BoundedProcess] = []
 

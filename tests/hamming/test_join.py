@@ -18,7 +18,12 @@ def near(values: list[int], n: int, seed: int) -> list[int]:
 KERNEL = "hamming"
 QUERIES = random.Random(1).sample(range(1 << 62), 300)
 COLLECTION = near(QUERIES, 2000, 2) + QUERIES[:5] * 2
-EXPECTED = [(i, position, distance) for i, q in enumerate(QUERIES)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Return what a comparison of all finds."""
+    return [(i, position, distance) for i, q in enumerate(QUERIES)
             for position, distance in sorted(reference.within(COLLECTION, q, 3), key=lambda hit: (hit[1], hit[0]))]
 
 
@@ -28,15 +33,15 @@ def rows(matches):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("chunk", [7, 1000, join.CHUNK])
-def test_a_join_finds_every_pair(threads, chunk, monkeypatch):
+def test_a_join_finds_every_pair(threads, chunk, expected, monkeypatch):
     monkeypatch.setattr(join, "CHUNK", chunk)
     monkeypatch.setattr(join, "PROBED_AT_ONCE", 300)
-    assert rows(nd.hamming_join(QUERIES, COLLECTION, threads=threads)) == EXPECTED
+    assert rows(nd.hamming_join(QUERIES, COLLECTION, threads=threads)) == expected
 
 
 @pytest.mark.parametrize("splits", [(4,), (5,), (6,), (4, 4)], ids=str)
-def test_every_plan_finds_every_pair(splits, variant):
-    assert rows(nd.hamming_join(QUERIES, COLLECTION, plan=nd.plan_tables(log2_count=8, splits=splits))) == EXPECTED
+def test_every_plan_finds_every_pair(splits, expected, variant):
+    assert rows(nd.hamming_join(QUERIES, COLLECTION, plan=nd.plan_tables(log2_count=8, splits=splits))) == expected
 
 
 def test_many_queries_and_fingerprints_with_the_plan_for_them():
@@ -59,28 +64,28 @@ def test_many_queries_and_fingerprints_with_the_plan_for_them():
     assert [column.tolist() for column in found] == expected
 
 
-def test_files_of_both_kinds(tmp_path):
+def test_files_of_both_kinds(expected, tmp_path):
     array = np.array(COLLECTION, np.uint64)
     np.save(tmp_path / "f.npy", array)
     array.astype("<u8").tofile(tmp_path / "f.u64")
     for name in ("f.npy", "f.u64"):
-        assert rows(nd.hamming_join(QUERIES, tmp_path / name)) == EXPECTED
+        assert rows(nd.hamming_join(QUERIES, tmp_path / name)) == expected
         assert rows(nd.hamming_join(QUERIES, str(tmp_path / name), span=(100, 900))) == [
-            row for row in EXPECTED if 100 <= row[1] < 900]
+            row for row in expected if 100 <= row[1] < 900]
 
 
 @pytest.mark.parametrize("compress", [False, True])
 @pytest.mark.parametrize("ids", [None, [f"no. {i}" for i in range(len(COLLECTION))]], ids=["positions", "str"])
-def test_saved_indexes_give_their_ids(ids, compress, tmp_path, monkeypatch):
+def test_saved_indexes_give_their_ids(ids, compress, expected, tmp_path, monkeypatch):
     nd.HammingIndex(COLLECTION, ids, compress=compress).save(tmp_path / "index")
-    expected = [(i, position if ids is None else ids[position], distance) for i, position, distance in EXPECTED]
-    assert rows(nd.hamming_join(QUERIES, tmp_path / "index")) == expected
+    named = [(i, position if ids is None else ids[position], distance) for i, position, distance in expected]
+    assert rows(nd.hamming_join(QUERIES, tmp_path / "index")) == named
     different = len(set(COLLECTION))
     monkeypatch.setattr(join, "CHUNK", 700)
     monkeypatch.setattr(join, "PROBED_AT_ONCE", 300)
     parts = [nd.hamming_join(QUERIES, str(tmp_path / "index"), span=(i, min(i + 512, different)))
              for i in range(0, different, 512)]
-    assert sorted(row for part in parts for row in rows(part)) == sorted(expected)
+    assert sorted(row for part in parts for row in rows(part)) == sorted(named)
 
 
 def test_saved_indexes_without_fingerprints(tmp_path):
@@ -88,14 +93,14 @@ def test_saved_indexes_without_fingerprints(tmp_path):
     assert rows(nd.hamming_join(QUERIES, tmp_path / "empty")) == []
 
 
-def test_spans_put_together_are_the_whole():
+def test_spans_put_together_are_the_whole(expected):
     parts = [nd.hamming_join(QUERIES, COLLECTION, span=(i, i + 402)) for i in range(0, 2010, 402)]
-    assert sorted(row for part in parts for row in rows(part)) == sorted(EXPECTED)
+    assert sorted(row for part in parts for row in rows(part)) == sorted(expected)
 
 
-def test_repeated_queries_each_get_their_matches():
+def test_repeated_queries_each_get_their_matches(expected):
     twice = nd.hamming_join(QUERIES + QUERIES, COLLECTION)
-    assert rows(twice) == EXPECTED + [(i + 300, position, distance) for i, position, distance in EXPECTED]
+    assert rows(twice) == expected + [(i + 300, position, distance) for i, position, distance in expected]
 
 
 def test_progress_counts_fingerprints(monkeypatch):

@@ -8,6 +8,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2] / "src" / "ndcore"  # an installed package has no .pyx and no .c
 
 # From the ground up: a room imports rooms of lower floors only. A new room gets its place here.
@@ -79,9 +81,11 @@ def imports_of(module: str, path: Path) -> Iterator[tuple[str, int]]:
                     yield name, node.lineno
 
 
-# For each module the modules that it imports, each with a line that does.
-IMPORTS = {module: {other: line for other, line in imports_of(module, path) if other != module}
-           for module, path in MODULES.items()}
+@pytest.fixture(scope="module")
+def imports() -> dict[str, dict[str, int]]:
+    """Return for each module the modules that it imports, each with a line that does."""
+    return {module: {other: line for other, line in imports_of(module, path) if other != module}
+            for module, path in MODULES.items()}
 
 
 def test_every_room_has_a_floor():
@@ -91,13 +95,13 @@ def test_every_room_has_a_floor():
     assert len(FLOORS) <= 9
 
 
-def test_no_arrow_goes_upwards():
+def test_no_arrow_goes_upwards(imports):
     height = {room: number for number, floor in enumerate(FLOORS) for room in floor}
     wrong = []
     for module, path in sorted(MODULES.items()):
         room = room_of(module)
         where = path.relative_to(ROOT)
-        for other, line in sorted(IMPORTS[module].items()):
+        for other, line in sorted(imports[module].items()):
             above = room_of(other)
             if other not in MODULES:
                 wrong.append(f"{where}:{line}: {module} imports {other}, which does not exist")
@@ -111,13 +115,13 @@ def test_no_arrow_goes_upwards():
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_circle():
+def test_no_circle(imports):
     done: set[str] = set()
 
     def visit(module: str, way: tuple[str, ...]) -> None:
         assert module not in way, " → ".join([*way[way.index(module):], module])
         if module not in done:
-            for other in sorted(IMPORTS[module]):
+            for other in sorted(imports[module]):
                 visit(other, (*way, module))
             done.add(module)
 
@@ -143,12 +147,12 @@ def test_the_quick_choice_has_files_of_every_room():
     assert rooms - {Path(file).parent.name for file in files} == set(), "rooms without a file in tests/quick.txt"
 
 
-def test_the_walk_sees_imports_of_every_kind():
+def test_the_walk_sees_imports_of_every_kind(imports):
     """What the rules are checked on is there: imports at the top, in functions, of extensions, in extensions."""
-    assert {"_pipeline", "_types", "recipe"} <= IMPORTS["text.shingling"].keys()
-    assert "reference.sketches" in IMPORTS["cli.bench"]
-    assert "_minhash" in IMPORTS["kernels"]
-    assert "reference.rabin" in IMPORTS["reference.sketches"]
+    assert {"_pipeline", "_types", "recipe"} <= imports["text.shingling"].keys()
+    assert "reference.sketches" in imports["cli.bench"]
+    assert "_minhash" in imports["kernels"]
+    assert "reference.rabin" in imports["reference.sketches"]
 
 
 def test_the_rooms_and_modules_that_a_room_names_exist():

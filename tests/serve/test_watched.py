@@ -106,3 +106,4 @@ class Logged(Written):
         access = TokenAccess(TokenFile(asked.store.path.parent / "tokens"))
         app = application(asked.source, Limits(), (), access, log)
         self.client = TestClient(app, base_url="http://dedup.example:8765")
+        self.http = self.client

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from ndcore.stats import hypergeometric
 from ndcore.stats.hypergeometric import estimated_intervals
 
 
@@ -34,3 +36,29 @@ def test_the_size_has_a_gamma_distribution(x: int, t: int, unseen: int) -> None:
     low, high = estimated_intervals(np.array([x]), np.array([t]), np.array([t + float(unseen)]), np.array([float(unseen)]),
                                     of_union=False, confidence=0.8)
     assert [low[0], high[0]] == pytest.approx(expected, abs=0.01)
+
+
+def ask_always(
+    pairs: int, counts: Callable[..., np.ndarray], rising: Callable[..., np.ndarray], target: float
+) -> np.ndarray:
+    """Halve [0, 1] by the tails at every middle, also where the counts are those of an end."""
+    low, high, every = np.zeros(pairs), np.ones(pairs), np.ones(pairs, bool)
+    at_zero = rising(counts(low), every) > target
+    for _ in range(40):
+        middle = (low + high) / 2
+        met = rising(counts(middle), every) > target
+        low, high = np.where(met, low, middle), np.where(met, middle, high)
+    return np.where(at_zero, 0.0, high)
+
+
+@pytest.mark.parametrize("of_union", [False, True])
+@pytest.mark.parametrize("pairs", [1, 40])
+def test_tails_that_are_not_asked_for_change_no_bit(monkeypatch: pytest.MonkeyPatch, of_union: bool, pairs: int) -> None:
+    rng = np.random.default_rng(pairs)
+    trials = rng.integers(1, 100, pairs)
+    given = rng.integers(0, trials + 1), trials, trials * rng.uniform(1, 60, pairs) + 1, rng.uniform(1, 900, pairs)
+    found = estimated_intervals(*given, of_union=of_union, confidence=0.9)
+    monkeypatch.setattr(hypergeometric, "_boundary", ask_always)
+    expected = estimated_intervals(*given, of_union=of_union, confidence=0.9)
+    for each, end in zip(found, expected, strict=True):
+        assert each.tolist() == end.tolist()

@@ -71,7 +71,7 @@ def finite_intervals(
         x, t = successes[part].astype(np.float64), trials[part].astype(np.float64)
         n = np.maximum(np.rint(np.minimum(whole[part], LARGEST)), t + of_union * x)
         last = np.maximum(x, np.minimum(np.floor((n - t + x) / (1 + of_union)), most[part]))
-        tails = _Tails(x, t, n, float(of_union), (1.0 - confidence) / 2.0, share)
+        tails = _Tails(x, t, n, float(of_union), (1.0 - confidence) / 2.0, share, _reach(int(t.max())))
         smallest, largest = _first(x, last, tails.upper_is_large), _first(x, last + 1.0, tails.lower_is_small) - 1.0
         for bounds, k in ((low, np.minimum(smallest, largest)), (high, np.maximum(smallest, largest))):
             bounds[part] = k / (n - of_union * k)
@@ -112,30 +112,64 @@ def estimated_intervals(
         wide = np.minimum(error[part] / unseen, 1.0) / 3.0  # 1 / (3·√shape); the mean is at least the error
         unseen = np.maximum(unseen, np.minimum(error[part], LARGEST))
         each = [least + np.maximum(0.0, unseen * (1.0 - wide**2 + node * wide) ** 3) for node in NODES]
-        sizes = np.concatenate([(1 + of_union) * np.ceil(n / (1 + of_union)) for n in each])  # even: all may be common
-
-        def upper(ratio: Floats, x: Floats = x, t: Floats = t, sizes: Floats = sizes) -> Floats:
-            """Return the mean upper tails at these ratios; the lower ones are what is left of 1."""
-            ratio, x, t = np.tile(ratio, len(NODES)), np.tile(x, len(NODES)), np.tile(t, len(NODES))
-            wanted = np.rint(ratio * sizes / (1.0 + of_union * ratio))
-            k = np.minimum(wanted, np.floor((sizes - t + x) / (1 + of_union)))  # more leave too few others for t − x
-            _, equal, above = _tails(x, t, k, sizes - of_union * k)
-            each = np.where(wanted > k, 1.0, above + 0.5 * equal)
-            return np.asarray(each.reshape(len(NODES), -1).mean(axis=0))
-
-        low[part] = _boundary(x, upper, target)
-        high[part] = 1.0 - _boundary(x, lambda ratio, upper=upper: 1.0 - upper(1.0 - ratio), target)  # type: ignore[misc]
+        sizes = (1 + of_union) * np.ceil(np.array(each) / (1 + of_union))  # even: all may be common
+        tails = _MeanTails(x, t, sizes, of_union, _reach(int(t.max())))
+        low[part] = _boundary(len(x), tails.counts, tails.upper, target)
+        high[part] = 1.0 - _boundary(len(x), tails.counts_from_one, tails.lower, target)
     return np.minimum(low, high), np.maximum(low, high)
 
 
-def _boundary(like: Floats, rising: Callable[[Floats], Floats], target: float) -> Floats:
-    """Find the smallest ratios in [0, 1] at which rising functions are above a target, by bisection."""
-    low, high = np.zeros(len(like)), np.ones(len(like))
-    at_zero = rising(low) > target
+class _MeanTails(NamedTuple):
+    """The observations, the sizes that each set may have, (nodes, pairs), and the number of terms on either side."""
+
+    x: Floats
+    t: Floats
+    sizes: Floats
+    of_union: bool
+    reach: int
+
+    def counts(self, ratio: Floats) -> Floats:
+        """Return K at these ratios, for each size: (nodes, pairs)."""
+        return np.asarray(np.rint(ratio * self.sizes / (1.0 + self.of_union * ratio)))
+
+    def counts_from_one(self, ratio: Floats) -> Floats:
+        """Return K at 1 less these ratios."""
+        return self.counts(1.0 - ratio)
+
+    def upper(self, counts: Floats, pairs: Bools) -> Floats:
+        """Return the mean upper tails of some pairs at these K, and anything for the others."""
+        wanted, sizes = counts[:, pairs].ravel(), self.sizes[:, pairs].ravel()
+        x, t = np.tile(self.x[pairs], len(NODES)), np.tile(self.t[pairs], len(NODES))
+        k = np.minimum(wanted, np.floor((sizes - t + x) / (1 + self.of_union)))  # more leave too few others for t − x
+        _, equal, above = _tails(x, t, k, sizes - self.of_union * k, self.reach)
+        tails = np.zeros(counts.shape)
+        tails[:, pairs] = np.where(wanted > k, 1.0, above + 0.5 * equal).reshape(len(NODES), -1)
+        return np.asarray(tails.mean(axis=0))
+
+    def lower(self, counts: Floats, pairs: Bools) -> Floats:
+        """Return the mean lower tails: what is left of 1."""
+        return 1.0 - self.upper(counts, pairs)
+
+
+def _boundary(
+    pairs: int, counts: Callable[[Floats], Floats], rising: Callable[[Floats, Bools], Floats], target: float
+) -> Floats:
+    """Find the smallest ratios in [0, 1] at which rising functions of counts are above a target, by bisection.
+
+    Most halvings come when the middle has the counts of an end already, whose answer is known.
+    """
+    low, high = np.zeros(pairs), np.ones(pairs)
+    at_low = counts(low)
+    at_high = np.full(at_low.shape, np.nan)  # nothing is known of the ratio 1
+    at_zero = rising(at_low, np.ones(pairs, bool)) > target
     for _ in range(RATIOS):
         middle = (low + high) / 2.0
-        met = rising(middle) > target
+        at_middle = counts(middle)
+        as_low, as_high = (at_middle == at_low).all(axis=0), (at_middle == at_high).all(axis=0)
+        unknown = ~(as_low | as_high)
+        met = as_high | (unknown & (rising(at_middle, unknown) > target))
         low, high = np.where(met, low, middle), np.where(met, middle, high)
+        at_low, at_high = np.where(met, at_low, at_middle), np.where(met, at_middle, at_high)
     return np.where(at_zero, 0.0, high)
 
 
@@ -148,15 +182,16 @@ class _Tails(NamedTuple):
     of_union: float
     target: float
     share: float
+    reach: int
 
     def upper_is_large(self, k: Floats) -> Bools:
         """Tell whether P(X >= x) is above the target: K is not too small."""
-        _, equal, above = _tails(self.x, self.t, k, self.whole - self.of_union * k)
+        _, equal, above = _tails(self.x, self.t, k, self.whole - self.of_union * k, self.reach)
         return above + self.share * equal > self.target
 
     def lower_is_small(self, k: Floats) -> Bools:
         """Tell whether P(X <= x) is at most the target: K is too large."""
-        below, equal, _ = _tails(self.x, self.t, k, self.whole - self.of_union * k)
+        below, equal, _ = _tails(self.x, self.t, k, self.whole - self.of_union * k, self.reach)
         return below + self.share * equal <= self.target
 
 
@@ -171,9 +206,8 @@ def _first(start: Floats, stop: Floats, holds: Callable[[Floats], Bools]) -> Flo
     return high
 
 
-def _tails(x: Floats, t: Floats, k: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return P(X < x), P(X = x), P(X > x), each from the terms around the mode."""
-    reach = _reach(int(t.max()))
+def _tails(x: Floats, t: Floats, k: Floats, n: Floats, reach: int) -> tuple[Floats, Floats, Floats]:
+    """Return P(X < x), P(X = x), P(X > x), each from `reach` terms on either side of the mode."""
     mode = np.floor((t + 1.0) * (k + 1.0) / (n + 2.0))
     i = mode[:, None] + np.arange(-reach, reach + 1.0)
     t, k, others = t[:, None], k[:, None], (n - k)[:, None]
