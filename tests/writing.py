@@ -158,7 +158,7 @@ class _FleetConnection(httpx.Client):
     def __init__(self, fleet: Fleet, name: str, base_url: str) -> None:
         shard = fleet.shards[name]
         super().__init__(base_url=base_url, headers={"authorization": f"Bearer {shard.tokens['all']}"},
-                         transport=_InThreadOf(shard.client), trust_env=False)  # fmt: skip
+                         transport=_InThreadOf(shard.client), trust_env=False)
         self._fleet, self._name = fleet, name
 
     def send(self, request: Any, **given: Any) -> Any:
@@ -180,7 +180,7 @@ class _InThreadOf(httpx.BaseTransport):
         """Return the answer, which has been read."""
         assert self._client.portal is not None
         return self._client.portal.call(self._answer, httpx.Request(
-            request.method, request.url, headers=request.headers, content=request.read()))  # fmt: skip
+            request.method, request.url, headers=request.headers, content=request.read()))
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         answer = await self._asked.handle_async_request(request)
@@ -198,7 +198,7 @@ class Serving:
     def __init__(self, store: Path, tokens: Path, *options: str, port: int = 0) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "ndcore", "serve", "--write", str(store), "--tokens", str(tokens), "--port", str(port),
-             "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+             "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -220,7 +220,7 @@ class Serving:
 def serve_shards(place: Path, ports: dict[str, int], names: Iterable[str]) -> dict[str, Serving]:
     """Start processes that serve shards, each with the map in a file of its own, ``map-NAME``; `place` has the tokens."""
     return {name: Serving(place / name, place / "tokens", "--shard", name, "--shard-map", str(place / f"map-{name}"),
-                          port=ports[name]) for name in names}  # fmt: skip
+                          port=ports[name]) for name in names}
 
 
 def make_shards(place: Path, names: str) -> tuple[ShardMap, dict[str, int]]:
