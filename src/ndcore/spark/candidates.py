@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ENTRIES = "run binary, whole boolean, ranks array<bigint>"  # as from `pack_entries`
-MOST_FEATURES = 16 * MOST_WORDS  # of a filter: with so many it still rejects four of five others
+MOST_FEATURES = 16 * MOST_WORDS  # of a filter, which then still rejects four of five others
 
 
 def find_shared(work: Work, rows: DataFrame, column: str, count: int) -> UInts | None:
