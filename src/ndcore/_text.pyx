@@ -109,24 +109,21 @@ def kinds(const uint32_t[::1] points):
     return np.asarray(out)
 
 
-cdef class Sorter:
-    """Sorts the values of each document; see nd_places_sort. They are at most `most`, and `many` in a document."""
-    cdef uint64_t[::1] bits, ranks, which
-    cdef int64_t[::1] values, begins, ends
-
-    def __cinit__(self, size_t most, size_t many):
-        self.bits, self.ranks = np.zeros(most // 64 + 1, np.uint64), np.empty(most // 64 + 1, np.uint64)
-        self.which, self.values = np.empty(many + 1, np.uint64), np.empty(many + 1, np.int64)
-        self.begins, self.ends = np.empty(many + 1, np.int64), np.empty(many + 1, np.int64)
-
-    cdef size_t sort(self, const int64_t *values, size_t n) noexcept nogil:
-        """Sort values into self.values without repetitions, and return their number; self.which: the index of each."""
-        return nd_places_sort(values, n, &self.bits[0], &self.ranks[0], &self.values[0], &self.which[0])
+cdef struct Sorter:  # sorts the values of a document; see nd_places_sort
+    uint64_t *bits
+    uint64_t *ranks
+    uint64_t *which
+    int64_t *values
+    int64_t *begins
+    int64_t *ends
 
 
-cdef Sorter _sorter_for(str name, Batch batch, const int64_t[::1] bounds, const int64_t[::1] values):
-    """Make a sorter for the values of documents; ValueError unless bounds cut them into one part for each, of 0 or more."""
-    cdef size_t i, most = 0, many = 0
+cdef uint64_t[::1] _open_sorter(Sorter *s, str name, Batch batch, const int64_t[::1] bounds, const int64_t[::1] values):
+    """Open a sorter for the values of documents, and return its memory.
+
+    ValueError unless bounds cut them into one part for each document, of 0 or more.
+    """
+    cdef size_t i, words, most = 0, many = 0
     cdef int64_t k
     if not _bounds.cut(bounds, batch.count, <size_t> values.shape[0]):
         raise ValueError(f"{bounds.shape[0]} bounds do not cut {values.shape[0]} {name} into {batch.count} documents")
@@ -136,7 +133,17 @@ cdef Sorter _sorter_for(str name, Batch batch, const int64_t[::1] bounds, const 
             if values[k] < 0:
                 raise ValueError(f"{name} of document {i} begin at 0, got {values[k]}")
             most = max(most, min(<size_t> values[k], batch.sizes[i] + 1))
-    return Sorter(most, many)
+    words = most // 64 + 1
+    cdef uint64_t[::1] memory = np.zeros(2 * words + 4 * (many + 1), np.uint64)
+    s.bits, s.ranks = &memory[0], &memory[words]
+    s.which, s.values = &memory[2 * words], <int64_t *> &memory[2 * words + many + 1]
+    s.begins, s.ends = s.values + many + 1, s.values + 2 * (many + 1)
+    return memory
+
+
+cdef size_t _sort(Sorter *s, const int64_t *values, size_t n) noexcept nogil:
+    """Sort values into s.values without repetitions, and return their number; s.which: the index of each."""
+    return nd_places_sort(values, n, s.bits, s.ranks, s.values, s.which)
 
 
 def places(Batch batch not None, str unit not None, const int64_t[::1] bounds not None, const int64_t[::1] tokens not None):
@@ -148,7 +155,8 @@ def places(Batch batch not None, str unit not None, const int64_t[::1] bounds no
     cdef nd_places found
     cdef size_t i, k, at, count, many, n = tokens.shape[0]
     cdef nd_unit kind = PLACED[unit]
-    cdef Sorter sorter = _sorter_for("tokens", batch, bounds, tokens)
+    cdef Sorter sorter
+    cdef uint64_t[::1] _memory = _open_sorter(&sorter, "tokens", batch, bounds, tokens)
     cdef int64_t[::1] begins = np.empty(n + 1, np.int64), ends = np.empty(n + 1, np.int64)
     with nogil:
         nd_text_table_init(&table, 0)  # the values of the symbols are of no interest
@@ -158,11 +166,11 @@ def places(Batch batch not None, str unit not None, const int64_t[::1] bounds no
                 continue
             for k in range(at, at + count):  # a text has at most a token more than bytes
                 begins[k] = min(tokens[k], <int64_t> batch.sizes[i] + 1)
-            many = sorter.sort(&begins[at], count)
+            many = _sort(&sorter, &begins[at], count)
             for k in range(many):
                 sorter.begins[k] = sorter.ends[k] = -1
-            nd_places_open(&found, kind, &table, batch.texts[i], batch.sizes[i], &sorter.values[0], many)
-            while nd_places_next(&found, batch.texts[i], &sorter.begins[0], &sorter.ends[0]):
+            nd_places_open(&found, kind, &table, batch.texts[i], batch.sizes[i], sorter.values, many)
+            while nd_places_next(&found, batch.texts[i], sorter.begins, sorter.ends):
                 check_signals()
             for k in range(count):
                 begins[at + k], ends[at + k] = sorter.begins[sorter.which[k]], sorter.ends[sorter.which[k]]
@@ -179,7 +187,8 @@ def characters(Batch batch not None, const int64_t[::1] bounds not None, const i
     """
     cdef size_t i, k, at, count, many, n = offsets.shape[0]
     cdef int64_t[::1] counts = np.empty(n + 1, np.int64)
-    cdef Sorter sorter = _sorter_for("offsets", batch, bounds, offsets)
+    cdef Sorter sorter
+    cdef uint64_t[::1] _memory = _open_sorter(&sorter, "offsets", batch, bounds, offsets)
     if <size_t> surrogates.shape[0] != batch.count:
         raise ValueError(f"{surrogates.shape[0]} flags are not of {batch.count} documents")
     for i in range(batch.count):
@@ -192,8 +201,8 @@ def characters(Batch batch not None, const int64_t[::1] bounds not None, const i
             at, count = <size_t> bounds[i], <size_t> (bounds[i + 1] - bounds[i])
             if count == 0:
                 continue
-            many = sorter.sort(&offsets[at], count)
-            count_characters(batch.texts[i], batch.sizes[i], &sorter.values[0], many, surrogates[i] != 0, &sorter.begins[0])
+            many = _sort(&sorter, &offsets[at], count)
+            count_characters(batch.texts[i], batch.sizes[i], sorter.values, many, surrogates[i] != 0, sorter.begins)
             for k in range(count):
                 counts[at + k] = sorter.begins[sorter.which[k]]
     return np.asarray(counts)[:n]
