@@ -15,7 +15,6 @@ from ndcore.files.document_fields import Ids
 from ndcore.files.json_values import finite_all, to_json, write_time
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.provenance import Place
-from ndcore.files.table_files import Blocks, Column, Table, write_json_lines
 from ndcore.pairs.assignments import largest_clusters
 
 CLUSTERS = "clusters.jsonl"
@@ -133,14 +132,9 @@ class NamedVerdicts:
 
     def lines(self, positions: Ints) -> Iterator[dict[str, Any]]:
         """Yield the lines of ``clusters.jsonl`` on documents."""
-        for columns in self.blocks(positions):
-            yield from _iterate_records(columns)
-
-    def blocks(self, positions: Ints) -> Iterator[dict[str, list[Any]]]:
-        """Yield the fields of `lines` as columns, of at most ROWS documents; None if a document lacks a field."""
         for start in range(0, len(positions), ROWS):
             part = positions[start : start + ROWS]
-            yield {"id": self.names(part), **self._get_place_columns(part, ""), **self.columns(part)}
+            yield from _iterate_records({"id": self.names(part), **self._get_place_columns(part, ""), **self.columns(part)})
 
     def columns(self, positions: Ints) -> dict[str, list[Any]]:
         """Return the fields of `describe` for many documents, as columns; None if a document lacks a field."""
@@ -205,13 +199,8 @@ class NamedVerdicts:
 def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
     """Write ``clusters.jsonl``: one line for each dropped document, in the order of `NamedVerdicts.by_loss`."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
-        for columns in stoppable(verdicts.blocks(verdicts.by_loss())):
-            there, partial = _find_fields(columns)
-            if partial:
-                file.writelines(to_json(line) + b"\n" for line in stoppable(_iterate_records(columns)))
-            else:
-                rows = Blocks([list(there.values())])
-                write_json_lines(file, Table([Column(name, "string") for name in there], rows))
+        for line in stoppable(verdicts.lines(verdicts.by_loss())):
+            file.write(to_json(line) + b"\n")
 
 
 def _take_ids(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int]:
@@ -224,22 +213,16 @@ def _make_empty_places(positions: Ints) -> list[list[Any]]:
     return [[None] * len(positions) for _ in Place._fields]
 
 
-def _find_fields(columns: dict[str, list[Any]]) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the columns that records have, and the names of those that some records lack."""
-    there = {name: name not in SOMETIMES or any(value is not None for value in column) for name, column in columns.items()}
-    for prefix in ("", "representative_"):
-        there[f"{prefix}line"] = there.get(f"{prefix}file", False)
-    columns = {name: column for name, column in columns.items() if there[name]}
-    return columns, [name for name in SOMETIMES if None in columns.get(name, ())]
-
-
 def _iterate_records(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """Yield a record for each row of columns, without the fields of `SOMETIMES` that are None.
 
     A record has a line, which may be None, if it has a file.
     """
-    columns, partial = _find_fields(columns)
-    names = list(columns)
+    there = {name: name not in SOMETIMES or any(value is not None for value in column) for name, column in columns.items()}
+    for prefix in ("", "representative_"):
+        there[f"{prefix}line"] = there.get(f"{prefix}file", False)
+    columns = {name: column for name, column in columns.items() if there[name]}
+    names, partial = list(columns), [name for name in SOMETIMES if None in columns.get(name, ())]
     for row in zip(*columns.values(), strict=True):
         record = dict(zip(names, row, strict=True))
         for name in partial:
