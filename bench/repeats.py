@@ -1,12 +1,19 @@
-"""Repeated passages of generated text, by `nd.repeats`: seconds, and the memory that it takes of its own.
+"""Repeated passages of generated text, by `nd.repeats`: seconds, and the memory that it takes of its own; and lines
+that are repeated, cut out of records of JSON by `ndcore repeats`.
 
 A file is made first, in the temporary folder: documents of words drawn by Zipf's law, a line each; one in five goes on with
 the beginning of an earlier one. It is read three times in batches, so its text is never in memory as a whole. Required, else
-the exit code is 1: in the first documents as many tokens are repeated as a table of all windows of words says.
+the exit code is 1: in the first documents as many tokens are repeated as a table of all windows of words says; of lines the
+records are those without all that an earlier record has.
 """
 
 from __future__ import annotations
 
+import json
+import resource
+import shutil
+import subprocess
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -91,6 +98,37 @@ def check(report: Report, texts: Sequence[bytes], found: nd.Repeats) -> None:
         report.require(theirs == ours, f"{len(texts):,} documents: {ours} tokens of document {i} are repeated, not {theirs}")
 
 
+def ask_lines(report: Report, given: Namespace, rng: np.random.Generator) -> None:
+    """Measure `ndcore repeats` on records of 48 lines, of which a third are repeated, with one thread and with two."""
+    table = report.table("repeats_lines", "Repeated lines, cut out of records of JSON by `ndcore repeats`", [
+        "MB", "records", "threads", "seconds", "CPU seconds"])
+    source, output = given.folder / "lines.jsonl", given.folder / "without"
+    words = np.array([f"w{i}" for i in range(30_000)])
+    draw = [" ".join(words[rng.integers(len(words), size=size)]) for size in rng.integers(6, 19, 60_000)]
+    seen: set[str] = set()
+    expected = []
+    with source.open("w") as file:
+        for record in range(270 * given.megabytes[0]):
+            numbers = rng.integers(len(draw), size=48)
+            repeated = rng.random(48) < 1 / 3
+            lines = [draw[n] if again else f"{draw[n]} {record} {i}"
+                     for i, (n, again) in enumerate(zip(numbers.tolist(), repeated.tolist(), strict=True))]
+            file.write(json.dumps({"id": record, "text": "\n".join(lines)}) + "\n")
+            left = [line for line in lines if not (line in seen or seen.add(line))]  # type: ignore[func-returns-value]
+            expected.append(left)
+    for threads in (1, 2) * given.repeats:
+        shutil.rmtree(output, ignore_errors=True)
+        wall, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = f"-m ndcore repeats {source} -o {output} --unit line --min-tokens 1 --quiet --threads {threads}"
+        subprocess.run([sys.executable, *command.split()], check=True, stdout=subprocess.DEVNULL)
+        wall, after = time.perf_counter() - wall, resource.getrusage(resource.RUSAGE_CHILDREN)
+        table.add(source.stat().st_size / 1e6, 270 * given.megabytes[0], threads, wall,
+                  after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        with (output / "cleaned" / source.name).open() as file:
+            records = [json.loads(line)["text"].splitlines() for line in file]
+        report.require(records == expected, f"{threads} threads: the records are not those without repeated lines")
+
+
 def ask(report: Report, given: Namespace) -> None:
     """Measure texts of all sizes."""
     size = given.min_tokens
@@ -98,6 +136,7 @@ def ask(report: Report, given: Namespace) -> None:
         "MB", "tokens", "repeated tokens", "rows", "seconds", "CPU seconds", "ns of a core per token",
         "memory of its own MB"])
     rng = np.random.default_rng(1)
+    ask_lines(report, given, rng)
     corpus = Lines(given.folder / "texts")
     for megabytes in given.megabytes:
         write(corpus.path, min(megabytes, WRITTEN), rng)

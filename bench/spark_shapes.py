@@ -5,6 +5,7 @@
 - chain: 10,000 documents, each like the next only
 - chains: 100,000 of them with 100 documents each
 - short: empty and short documents
+- unlike: 400,000 documents that have no word in common
 
 Rows lie in the files in an order that is not the keep order, and a task may hold 1,000 pairs only. Required, else the exit
 code is 1: representatives, classes and resemblances of Spark are those of `ndcore.near_duplicates`.
@@ -123,12 +124,18 @@ def short(documents: int) -> Shape:
     return Shape(documents, words)
 
 
+def unlike(documents: int) -> Shape:
+    """Documents of words of their own, but for words that have the same letters by chance."""
+    return Shape(documents, lambda numbers: _whole(numbers[:, None] * 1000 + np.arange(100)))
+
+
 SHAPES = {
     "equal": lambda scale: equal(int(1_000_000 * scale)),
     "hot": lambda scale: hot(int(200_000 * scale)),
     "chain": lambda scale: chains(1, int(10_000 * scale)),
     "short": lambda scale: short(int(100_000 * scale)),
     "chains": lambda scale: chains(int(100_000 * scale), 100),
+    "unlike": lambda scale: unlike(int(400_000 * scale)),
 }
 
 

@@ -15,6 +15,7 @@ from ndcore.collection.cluster import PairingSets, pairing_sets
 from ndcore.collection.clustering import weigh
 from ndcore.collection.segments import Overlaps, Segments
 from ndcore.collection.settings import Grouping, Settings
+from ndcore.pairs.prefix_candidates import GOLDEN
 from ndcore.phases.candidates import pack_entries
 from ndcore.phases.columns import (
     Batches,
@@ -37,7 +38,6 @@ from ndcore.text.digests import OF_BYTES, OF_TOKENS, digest_piece
 from ndcore.text.inputs import digest, pieces
 
 LEVELS = 65  # number of moduli, powers of 2, for 64-bit values
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 OF_SAMPLE, OF_TEXT = b"s", b"t"  # marks the origin of a deciding digest
 
 
@@ -156,7 +156,7 @@ def _pairing_sets(batch: Any, settings: Settings) -> PairingSets:
 
 def _mix(values: UInts) -> UInts:
     """Mix values, of which samples have those below a limit or the multiples of a modulus, so that all their bits vary."""
-    mixed: UInts = values * MULTIPLIER
+    mixed: UInts = values * GOLDEN
     mixed ^= mixed >> np.uint64(32)
     return mixed
 
