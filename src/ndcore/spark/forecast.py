@@ -387,9 +387,9 @@ def _tell(
     for note in _list_notes(spark, options, sides, design, costs, partitions, documents):
         yield f"  note: {note}"
     how = "Documents and text are counted" if whole else "Documents and text are right within the range if the rest is alike"
-    yield (f"{how}. Times are one pass, and twice as much as a reserve; times, shuffle and disk are by the model of "
-           "docs/planning.md, measured with the default filter.")
-    yield "How many documents have near-duplicates decides where in the range shuffle and disk lie; a sample cannot tell."
+    yield (f"{how}. Times, shuffle and disk are by the model of docs/planning.md, measured with the default filter; the "
+           "longest time is doubled as a reserve.")
+    yield "How many documents have near-duplicates decides where in the ranges a job lies; a sample cannot tell."
 
 
 def _list_notes(
