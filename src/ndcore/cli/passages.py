@@ -75,8 +75,12 @@ def write_cleaned(
 
     edited = Edited(field, cut, text_of)
     if isinstance(output, OutputDirectory):
-        return write_edited(output, documents, wanted, edited, report)
-    return write_lines(output, documents, wanted, None, report, edited)
+        repaired = write_edited(output, documents, wanted, edited, report)
+    else:
+        repaired = write_lines(output, documents, wanted, None, report, edited)
+    for _ in texts:  # empty texts behind the last one that was written; then the iterator makes its checks
+        pass
+    return repaired
 
 
 def write_empty(output: OutputDirectory, documents: FileDocuments, empty: Ints) -> None:

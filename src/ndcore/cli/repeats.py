@@ -6,9 +6,8 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from ndcore.cli.inputs import (
 )
 from ndcore.cli.job_output import UnfinishedSearch
 from ndcore.cli.outputs import NamedDocuments, standard_output, write_table
-from ndcore.cli.passages import Cleaned, cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
+from ndcore.cli.passages import cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
 from ndcore.files.compression import open_writer
 from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
@@ -45,12 +44,9 @@ from ndcore.progress import Progress, by_position, reporting
 from ndcore.sketch.mod import ModSketcher
 from ndcore.spans.repeats import repeats
 from ndcore.spans.repeats_result import Copies, Repeats, clean_changed, find_emptied
-from ndcore.spans.token_places import Ranges
 from ndcore.stats.ratio import Range
 from ndcore.storage.staging import commit_together
 from ndcore.text.shingling import Shingling
-
-Cut: TypeAlias = Callable[[FileDocuments, Ranges, Ints], Cleaned]
 
 ATTRIBUTE = "ndcore__repeats"  # the name of an experiment and of an attribute, as in Dolma
 PLACED = ("start", "end", "start_char", "end_char", "start_byte", "end_byte")
@@ -63,32 +59,36 @@ class WrittenRepeats:
     kind: str  # one of WRITES
     empty: Ints  # documents of which nothing is left
     cut: int  # tokens that were or would be cut
-    rows: int
+    columns: dict[str, Ints] | None = None  # `Repeats.columns`, if the reading for the cuts has made them
     repaired: int = 0  # documents with bytes that are not UTF-8, which U+FFFD replaces
 
 
 def write_result(
-    kind: str, copies: Copies, field: str, result: Repeats, documents: FileDocuments, cut: Cut,
+    options: RepeatsOptions, field: str, shingling: Shingling, result: Repeats, documents: FileDocuments,
     output: OutputDirectory | IO[bytes], report: Progress,
 ) -> WrittenRepeats:
     """Write the documents to standard output, or to a directory with a list of the empty ones.
 
-    `field` holds the text of records; `cut` is `cut_documents` of a shingling, or `_cut_with_rows` of the result.
+    field: of the text, in records. In a directory rows are written next: the reading for the cuts finds their places.
     """
-    ranges = result.cuts(copies)
+    ranges = result.cuts(options.copies)
     empty = find_emptied(ranges, result.sizes)
-    written = WrittenRepeats(kind, empty, int((ranges[2] - ranges[1]).sum()), len(result))
-    if kind == "cleaned":
-        written.repaired = write_cleaned(output, documents, field, cut(documents, ranges, empty), report)
-    elif kind == "annotated":
+    written = WrittenRepeats(options.write, empty, int((ranges[2] - ranges[1]).sum()))
+    if options.write == WRITES[0]:
+        cleaned = cut_documents(shingling, options.threads, documents, ranges, empty)
+        if isinstance(output, OutputDirectory):
+            texts, written.columns = clean_changed(result, ranges)
+            cleaned = cleaned._replace(texts=texts)
+        written.repaired = write_cleaned(output, documents, field, cleaned, report)
+    elif options.write == WRITES[1]:
         every, annotation = np.ones(len(documents.ids), np.bool_), _make_annotation(result)
         with (output.below("annotated.jsonl").open("xb", buffering=1 << 20) if isinstance(output, OutputDirectory)
               else contextlib.nullcontext(output)) as file:
             written.repaired = write_lines(file, documents, every, annotation, report)
     elif isinstance(output, OutputDirectory):
-        _write_attributes(output, result, documents, copies)
+        _write_attributes(output, result, documents, options.copies)
     else:
-        output.writelines(_iterate_attributes(result, documents, copies))
+        output.writelines(_iterate_attributes(result, documents, options.copies))
     if isinstance(output, OutputDirectory):
         write_empty(output, documents, empty)
     else:
@@ -134,14 +134,10 @@ def _write_attributes(output: OutputDirectory, result: Repeats, documents: FileD
                 others.writelines(islice(lines, count))
 
 
-def _cut_with_rows(result: Repeats, _: FileDocuments, ranges: Ranges, empty: Ints) -> Cleaned:
-    """Cut ranges of tokens as `cut_documents` does; the same reading finds the places of the rows."""
-    return Cleaned(np.unique(ranges[0]), clean_changed(result, ranges), empty)
-
-
-def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
+def row_table(result: Repeats, written: WrittenRepeats, sides: Sequence[FileDocuments]) -> Table:
     """Make a row for each repeated passage: ids and places of the document and of its source, copies."""
-    named, names = NamedDocuments(*sides[:2]), list(result.columns)
+    given = written.columns or result.columns
+    named, names = NamedDocuments(*sides[:2]), list(given)
     split = names.index("source")
     here, there = names[1:split], names[split + 1 : -1]
     columns = [*named.columns(), *(Column(name, "integer") for name in here), *named.columns("source"),
@@ -149,7 +145,7 @@ def row_table(result: Repeats, sides: Sequence[FileDocuments]) -> Table:
 
     def blocks() -> Iterator[list[Values]]:
         for start in range(0, len(result), ROWS):
-            some = {name: column[start : start + ROWS] for name, column in result.columns.items()}
+            some = {name: column[start : start + ROWS] for name, column in given.items()}
             yield [*named.values(some["document"]), *(some[name] for name in here),
                    *named.values(some["source"]), *(some[name] for name in (*there, "copies"))]
 
@@ -175,7 +171,7 @@ def repeats_account(
             "rejected": len(documents.rejected),
         },
         "tokens": {"all": result.total, "repeated": result.tokens, "cut": written.cut},
-        "rows": written.rows,
+        "rows": len(result),
         "min_tokens": result.min_tokens,
         "not_utf8": written.repaired,
         **others,
@@ -229,12 +225,11 @@ def run_repeats(options: RepeatsOptions) -> int:
             stack.enter_context(work.say_what_is_left())
         result, sides = _search(options, inputs, shingling, work, stack)
         with reporting(not options.quiet) as report:
-            cut = partial(cut_documents, shingling, options.threads) if output is None else partial(_cut_with_rows, result)
-            written = write_result(options.write, options.copies, field, result, sides[0], cut, target, report)
+            written = write_result(options, field, shingling, result, sides[0], target, report)
             if output is not None:
-                write_table(output, "rows.jsonl", row_table(result, sides), options.threads)
+                write_table(output, "rows.jsonl", row_table(result, written, sides), options.threads)
         if table is not None:
-            table.write(row_table(result, sides))
+            table.write(row_table(result, written, sides))
         saved = None if output is None else write_rejected(output, sides[0])
         account = repeats_account(result, sides, written, options.output, saved)
         if output is not None:

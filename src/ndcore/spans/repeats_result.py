@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
@@ -64,7 +63,6 @@ class Repeats:
         self.repeated = np.bincount(self.documents, self.ends - self.starts, n).astype(np.int64)
         self._everywhere = (layout.order[found.everywhere[0]], *found.everywhere[1:])
         self._reading, self._threads = reading, threads
-        self._placing: tuple[Iterator[Text], TokenPlaces] | None = None
         for value in (self.documents, self.starts, self.ends, self.sources, self.source_starts, self.copies, self.sizes,
                       self.repeated):
             value.flags.writeable = False
@@ -111,28 +109,24 @@ class Repeats:
     @cached_property
     def columns(self) -> dict[str, Ints]:
         """The columns of `rows` as arrays, by their names. Texts with rows or sources are read once more."""
-        here, there = self._place_rows()
-        return {"document": self.documents, "start": self.starts, "end": self.ends, **here,
-                "source": self.sources, "source_start": self.source_starts, "source_end": self._source_ends, **there,
-                "copies": self.copies}
+        if self._reading is None or callable(self._reading.shingling.unit):
+            return self._name_columns(None)
+        ranges = self._list_placed()
+        pieces = _read_pieces(self._reading, ranges)
+        return self._name_columns(place_all(pieces, self._reading.shingling, ranges, self._threads))
 
     @property
     def _source_ends(self) -> Ints:
         return self.source_starts + self.ends - self.starts
 
-    def _place_rows(self) -> tuple[dict[str, Ints], dict[str, Ints]]:
-        """Find the characters and bytes of rows and of their sources, as columns; no columns for a callable unit."""
-        if self._reading is None or callable(self._reading.shingling.unit):
-            return {}, {}
-        if self._placing is None:
-            ranges = self._list_placed()
-            places = place_all(_read_pieces(self._reading, ranges), self._reading.shingling, ranges, self._threads)
-        else:
-            rest, places = self._placing
-            deque(rest, 0)
-        placed = places._asdict()
-        return ({name: column[: len(self)] for name, column in placed.items()},
-                {f"source_{name}": column[len(self) :] for name, column in placed.items()})
+    def _name_columns(self, places: TokenPlaces | None) -> dict[str, Ints]:
+        """Name the columns of `rows`. places: of the ranges of `_list_placed`; None where tokens have no places."""
+        placed = {} if places is None else places._asdict()
+        here = {name: column[: len(self)] for name, column in placed.items()}
+        there = {f"source_{name}": column[len(self) :] for name, column in placed.items()}
+        return {"document": self.documents, "start": self.starts, "end": self.ends, **here,
+                "source": self.sources, "source_start": self.source_starts, "source_end": self._source_ends, **there,
+                "copies": self.copies}
 
     def _list_placed(self) -> Ranges:
         """List the ranges of the rows, then the ranges of their sources."""
@@ -233,15 +227,16 @@ class Repeats:
         return self._reading
 
 
-def clean_changed(result: Repeats, cuts: Ranges) -> Iterator[Text]:
-    """Yield the texts that have cuts, in order, as `Repeats.cleaned` does; bytes are cut between characters.
+def clean_changed(result: Repeats, cuts: Ranges) -> tuple[Iterator[Text], dict[str, Ints]]:
+    """Return the texts that have cuts, in order, as `Repeats.cleaned` yields them, and the columns of `Repeats.columns`.
 
-    The same reading finds the places that `Repeats.columns` has. cuts: of `Repeats.cuts`.
+    The texts are read once: the columns are complete when the iterator of texts has ended. Bytes are cut between characters.
+    cuts: of `Repeats.cuts`.
     """
     reading, ranges = result._text_reading(), result._list_placed()
     pieces = _read_pieces(reading, ranges, cuts)
-    result._placing = clean_and_place(pieces, sum(reading.counts), reading.shingling, cuts, ranges, result._threads)
-    return result._placing[0]
+    texts, places = clean_and_place(pieces, sum(reading.counts), reading.shingling, cuts, ranges, result._threads)
+    return texts, result._name_columns(places)
 
 
 def _read_pieces(reading: TextReading, *given: Ranges) -> Iterator[tuple[Ints, Sequence[Text]]]:
