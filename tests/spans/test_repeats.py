@@ -234,3 +234,16 @@ class Changing:
 def test_documents_that_change_are_noticed(again, message):
     with pytest.raises(ValueError, match=message):
         nd.repeats(Changing(["a b c", "a b c"], again), 2, threads=1)
+
+
+@pytest.mark.parametrize(("again", "message"), [
+    (["a b c"], "document 1 was read at first, and is not there any more; each time"),
+    ([], "document 0 was read at first, and is not there any more; each time"),
+    (["a b c", "a b"], "one of the documents 0 to 1 has fewer tokens than when it was read first; each time"),
+])
+@pytest.mark.parametrize("tokens", [1, 2])
+def test_documents_that_change_while_tokens_confirm_are_noticed(again, message, tokens):
+    whole = ["a b c", "a b c"]
+    readings = [whole, again] if tokens == 1 else [whole, whole, again]
+    with pytest.raises(ValueError, match=message):
+        nd.repeats(Changing(*readings), tokens, threads=1)

@@ -96,7 +96,8 @@ class Steps:
 @pytest.mark.parametrize(("texts", "changes"), [
     (None, {}), (IDS, {"threads": 2}), (None, {"by": np.arange(len(TEXTS)) % 2, "keep": -np.arange(len(TEXTS))}),
     (Corpus(TEXTS[20:]), {"against": Corpus(TEXTS[:20]), "exceptions": [TEXTS[3]], "memory_limit": 1000}),
-], ids=["texts", "ids", "labels", "against"])
+    (None, {"min_tokens": 1, "by": np.arange(len(TEXTS)) % 2, "keep": -np.arange(len(TEXTS))}),
+], ids=["texts", "ids", "labels", "against", "one token"])
 def test_an_interruption_at_any_step(tmp_path, texts, changes):
     whole = search(None, texts, **changes)
     assert len(whole)
@@ -104,7 +105,8 @@ def test_an_interruption_at_any_step(tmp_path, texts, changes):
         steps = Steps(patch, 0, KeyboardInterrupt(), False)
         check_same(search(tmp_path / "w", texts, **changes), whole)
     assert not (tmp_path / "w").exists()
-    assert {name.partition("/")[0] for name in steps.made} == set(FORMS) and len(steps.made) == len(set(steps.made))
+    slots = set(FORMS) - ({"windows"} if "min_tokens" in changes else set())  # the anchors of one token are its windows
+    assert {name.partition("/")[0] for name in steps.made} == slots and len(steps.made) == len(set(steps.made))
     for at in itertools.count(1, 3 if changes else 1):
         work, error = tmp_path / str(at), KeyboardInterrupt()
         with pytest.MonkeyPatch.context() as patch:
@@ -267,6 +269,7 @@ def adding(**fields):
     ("anchors", lambda header, arrays: arrays["entries"].fill(1 << 63), "a document"),
     ("ranges", putting("ranges", -1, 2**64 - 1), "a document"), ("ranges", putting("ranges", 0, 2**62), "ascend"),
     ("ranges", lambda header, arrays: arrays.update(more=arrays["sums"]), "it has the arrays"),
+    ("ranges", lambda header, arrays: arrays.update(keys=arrays["ranges"]), "anchors for"),
     ("windows", adding(documents=10**9), "ends before document"), ("windows", adding(documents="1"), "ends before document"),
     ("windows", putting("entries", (0, 1), 2**63), "is not among"),
     ("windows", lambda header, arrays: arrays["entries"].__setitem__(slice(None), [1, 28]), "its runs do not"),
@@ -283,6 +286,13 @@ def test_forged_files_are_refused(tmp_path, slot, change, fault):
     forged(tmp_path / "w", slot, change)
     with pytest.raises(nd.CorruptFile, match=fault):
         search(tmp_path / "w")
+
+
+def test_forged_anchors_of_one_token_are_refused(tmp_path):
+    interrupted(tmp_path / "w", "ranges", min_tokens=1)
+    forged(tmp_path / "w", "ranges", lambda header, arrays: arrays.update(keys=arrays["keys"][1:]))
+    with pytest.raises(nd.CorruptFile, match="anchors for"):
+        search(tmp_path / "w", min_tokens=1)
 
 
 @pytest.mark.parametrize("number", [0, 2**64 - 1])

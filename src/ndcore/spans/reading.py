@@ -24,6 +24,7 @@ Cover: TypeAlias = tuple[Ints, Ints, Ints]  # ranges: documents, ascending, firs
 
 UInt32s: TypeAlias = NDArray[np.uint32]
 
+CHANGED = "each time the collection is read, it must have the same documents"
 PIECE_TOKENS = 1 << 18  # token ids that are read at a time
 LONG = 1 << 24  # a text of this length or more is numbered where it is read; its tape is several times as long
 
@@ -138,13 +139,27 @@ class TextReading:
             positions, texts = piece
             return positions, texts, join_tapes(read(texts, bytes)) if len(texts) > 1 or len(texts[0]) < LONG else None
 
+        seen = np.zeros(n, np.bool_)
         for positions, texts, tapes in map_pieces(work, self._select(wanted), threads):
+            seen[positions] = True
             own, bounds = find_own_ranges(documents, positions)
             ranges = bounds, firsts[own], lasts[own]
-            if tapes is None:  # the tape of a long text is not copied
-                yield from read(texts, partial(_number_tokens, vocabulary, ranges))
-            else:
-                yield vocabulary.number(*tapes, *ranges)
+            try:
+                if tapes is None:  # the tape of a long text is not copied
+                    yield from read(texts, partial(_number_tokens, vocabulary, ranges))
+                else:
+                    yield vocabulary.number(*tapes, *ranges)
+            except ValueError as error:
+                raise ValueError(f"one of the documents {positions[0]} to {positions[-1]} has fewer tokens than when it was "
+                                 f"read first; {CHANGED}") from error
+        check_all_seen(seen, wanted)
+
+
+def check_all_seen(seen: Bools, wanted: Bools) -> None:
+    """Raise ValueError if a document is wanted and was not seen."""
+    missing = np.flatnonzero(wanted & ~seen)
+    if len(missing):
+        raise ValueError(f"document {missing[0]} was read at first, and is not there any more; {CHANGED}")
 
 
 def _number_tokens(vocabulary: Vocabulary, ranges: tuple[Ints, Ints, Ints], tape: Any) -> AnyArray:

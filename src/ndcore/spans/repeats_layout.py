@@ -74,15 +74,21 @@ def bases_of(sizes: Ints) -> Ints:
     return np.cumsum(sizes + 1) - sizes - 1
 
 
+def split_ranges(ranges: UInts) -> tuple[Ints, Ints]:
+    """Split ranges, (first window << RANGE_BITS | number - 1), into first windows and numbers of windows; int64 each."""
+    return ((ranges >> np.uint64(RANGE_BITS)).astype(np.int64),
+            (ranges & np.uint64((1 << RANGE_BITS) - 1)).astype(np.int64) + 1)
+
+
 def find_ranges_fault(sizes: Ints, ranges: UInts, tokens: int) -> str | None:
     """Check that ranges ascend and lie within documents; return the first fault in words, or None. Linear."""
     bases = bases_of(sizes)
     for some in _yield_steps(ranges):
         if (some[1:] < some[:-1]).any() or (len(some) and not len(sizes)):
             return "its ranges of windows do not ascend"
-        firsts, windows = (some >> np.uint64(RANGE_BITS)).astype(np.int64), (some & np.uint64((1 << RANGE_BITS) - 1)) + 1
+        firsts, windows = split_ranges(some)
         which = np.searchsorted(bases, firsts, "right") - 1
-        if (firsts + windows.astype(np.int64) + tokens - 1 > bases[which] + sizes[which]).any():
+        if (firsts + windows + tokens - 1 > bases[which] + sizes[which]).any():
             return "a range is not one of windows of a document"
     return None
 

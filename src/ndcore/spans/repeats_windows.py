@@ -9,19 +9,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ndcore._entries import sort_entries
 from ndcore._repeats import RANGE_BITS, Windows, differing, firsts, join, shared, units
 from ndcore._types import AnyArray, Ints, UInts
-from ndcore.parallel import behind, beside, map_pieces
+from ndcore.parallel import behind, beside, cut, map_pieces
 from ndcore.progress import Progress
-from ndcore.spans.reading import TokenReading, UInt32s
-from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of, merge_ranges, merge_steps
-from ndcore.spans.repeats_work import RepeatsWork
+from ndcore.spans.reading import CHANGED, TokenReading, UInt32s, check_all_seen
+from ndcore.spans.repeats_layout import MAX_PLACES, Layout, bases_of, merge_ranges, merge_steps, split_ranges
+from ndcore.spans.repeats_work import RecurringAnchors, RepeatsWork
 from ndcore.spans.window_entries import SpooledEntries, WindowEntries
 from ndcore.storage.spill import ScratchArrays, SpooledArray
 
 JOINED = 1 << 20  # bytes to which short arrays are joined
 ATTEMPTS = 8  # each with other secret polynomials
-CHANGED = "each time the collection is read, it must have the same documents"
 
 STEP = 1 << 19  # values of tokens whose windows are fingerprinted together
 LONG = 8 * STEP  # more values of a piece are a long document, whose entries are made one step after another
@@ -80,19 +80,19 @@ def find_units(
     layout: Layout | None = None
     for _ in range(ATTEMPTS):
         finder = Finder(reading, counted, work, threads, report)
-        sizes, ranges = finder.anchors()
+        sizes, anchors = finder.anchors()
         layout = layout or lay_out(sizes)
         work.fix(layout)
-        runs = finder.windows(layout, ranges)
-        cut = units(runs, int(layout.bases[-1]) + 1, scratch.empty)
+        runs = finder.windows(layout, anchors)
+        together = units(runs, int(layout.bases[-1]) + 1, scratch.empty)
         del runs  # they take as much memory as the units
         if work.confirmed():
-            return layout, cut
-        with beside(partial(meanwhile, layout, cut), threads):
-            is_same = finder.confirm(layout, cut)
+            return layout, together
+        with beside(partial(meanwhile, layout, together), threads):
+            is_same = finder.confirm(layout, together)
         if is_same:
             work.put_confirmed()
-            return layout, cut
+            return layout, together
         work.clear()
     raise RuntimeError(f"different windows had the same fingerprints under {ATTEMPTS} pairs of random polynomials, which "
                        f"happens only where random numbers are not random, or documents change; {CHANGED}")
@@ -108,8 +108,8 @@ class Finder:
         self.width = (counted.tokens + 1) // 2
         self.secrets = work.secrets()
 
-    def anchors(self) -> tuple[Ints, UInts]:
-        """Read all documents; return their numbers of tokens, int64 (n,), and ranges of windows whose anchor recurs."""
+    def anchors(self) -> tuple[Ints, RecurringAnchors]:
+        """Read all documents; return their numbers of tokens, int64 (n,), and the anchors that recur."""
         gathered, read = self.work.anchors(self.counted.limit)
         made = map_pieces(self._anchors_of(gathered, read.known), self._pieces_after(read.known), self.threads)
         with behind(self.threads) as call:
@@ -128,12 +128,18 @@ class Finder:
                 if read.places >= MAX_PLACES:
                     raise OverflowError(f"there are more than {MAX_PLACES} tokens; take the documents in parts")
         read.end()
-        ranges = self.work.ranges(read)
-        if ranges is None:
-            ranges = _join_all(gathered.sorted(self.threads, shared), (), self.counted.limit)
-            ranges.sort()
-            self.work.put_ranges(read, ranges)
-        return read.sizes, ranges
+        recurring = self.work.recurring(read)
+        if recurring is None:
+            if self.counted.tokens == 1:
+                both = _join_all(gathered.sorted(self.threads, _select_shared), (2,), self.counted.limit)
+                sort_entries(both)
+                recurring = RecurringAnchors(*both.T)
+            else:
+                ranges = _join_all(gathered.sorted(self.threads, shared), (), self.counted.limit)
+                ranges.sort()
+                recurring = RecurringAnchors(ranges, ranges[:0])
+            self.work.put_recurring(read, recurring)
+        return read.sizes, recurring
 
     def _anchors_of(self, entries: WindowEntries, known: int) -> Callable[[Any], Read]:
         """Make the function that reads a piece; of the `known` documents, read before, it computes only checksums."""
@@ -162,15 +168,43 @@ class Finder:
         for piece in self.reading.pieces(None):
             yield from self.reading.cut(piece, known)
 
-    def windows(self, layout: Layout, ranges: UInts) -> UInts:
-        """Read the documents of these ranges again, and return the runs of their windows that occur at several places."""
+    def windows(self, layout: Layout, anchors: RecurringAnchors) -> UInts:
+        """Return the runs of windows that occur at several places, all of which have anchors that recur.
+
+        If a window is one token, anchors are its fingerprints; else the documents of the ranges are read again.
+        """
         runs = self.work.runs(layout)
         if runs is None:
-            runs = self._runs(layout, self._entries(layout, ranges))
+            is_token = self.counted.tokens == 1
+            entries = self._entries_of(layout, anchors) if is_token else self._read_entries(layout, anchors.ranges)
+            runs = self._runs(layout, entries)
             self.work.put_runs(layout, runs)
         return runs
 
-    def _entries(self, layout: Layout, ranges: UInts) -> WindowEntries:
+    def _entries_of(self, layout: Layout, anchors: RecurringAnchors) -> WindowEntries:
+        """Make the entries (fingerprint, place) of windows of one token from their anchors."""
+        gathered, bases, places = SpooledEntries(64, self.counted.limit), bases_of(layout.sizes), layout.places
+        labels = self._labels(layout)
+
+        def work(some: slice) -> tuple[UInts, Ints]:
+            firsts, windows = split_ranges(anchors.ranges[some])
+            behind_first = np.arange(windows.sum()) - np.repeat(windows.cumsum() - windows, windows)
+            documents = np.repeat(np.searchsorted(bases, firsts, "right") - 1, windows)
+            inside = np.repeat(firsts, windows) + behind_first - bases[documents]
+            entries = np.empty((len(documents), 2), np.uint64)
+            entries[:, 0] = np.repeat(anchors.keys[some], windows) ^ labels[documents]
+            entries[:, 1] = places[documents] + inside.view(np.uint64)
+            return gathered.group(entries)
+
+        for grouped in map_pieces(work, _cut_ranges(anchors.ranges), self.threads):
+            gathered.append(*grouped)
+        return gathered
+
+    def _labels(self, layout: Layout) -> UInts:
+        """Return what is added to the fingerprints of the windows of each document: equal exactly if the labels are."""
+        return layout.labels * np.uint64(self.secrets.key | 1)  # an odd factor keeps different labels different
+
+    def _read_entries(self, layout: Layout, ranges: UInts) -> WindowEntries:
         """Collect the entries (fingerprint, place) of windows in ranges."""
         bases = bases_of(layout.sizes).astype(np.uint64)
         bounds = np.append(np.searchsorted(ranges, bases << np.uint64(RANGE_BITS)), len(ranges))
@@ -178,7 +212,7 @@ class Finder:
         wanted, seen = np.diff(bounds) > 0, np.zeros(len(bases), np.bool_)
         wanted[:done] = False
         slide, places = Windows(self.counted.tokens, self.secrets.polynomial), layout.places
-        labels = layout.labels * np.uint64(self.secrets.key | 1)  # an odd factor keeps different labels different
+        labels = self._labels(layout)
 
         def group(positions: Ints, values: UInts, offsets: Ints) -> Entries:
             for step in _cut_values(offsets, self.counted.tokens - 1 + (1 << RANGE_BITS)):
@@ -205,9 +239,7 @@ class Finder:
                     gathered.append(entries, starts)
                 gathered.keep({"documents": last + 1}, dict, call)
                 self.report("reading passages", number, None)
-        if (seen != wanted).any():
-            raise ValueError(f"document {np.flatnonzero(seen != wanted)[0]} was read at first, and is not there any more; "
-                             f"{CHANGED}")
+        check_all_seen(seen, wanted)
         return gathered
 
     def _runs(self, layout: Layout, entries_of_windows: WindowEntries) -> UInts:
@@ -264,6 +296,21 @@ class Finder:
         which = np.searchsorted(begins, places, "right") - 1
         index: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return index
+
+
+def _select_shared(entries: UInts) -> UInts:
+    """Return the sorted entries whose key occurs twice or more, as (id, key)."""
+    has_key_of_last = np.zeros(len(entries) + 1, np.bool_)
+    has_key_of_last[1:-1] = entries[1:, 0] == entries[:-1, 0]
+    chosen: UInts = entries[has_key_of_last[:-1] | has_key_of_last[1:]]
+    return chosen[:, ::-1]
+
+
+def _cut_ranges(ranges: UInts) -> Iterator[slice]:
+    """Cut ranges into slices of about `STEP` windows at most."""
+    for start in range(0, len(ranges), STEP):
+        for some in cut(split_ranges(ranges[start : start + STEP])[1], STEP):
+            yield slice(start + some.start, start + some.stop)
 
 
 def _join_short(arrays: Iterable[AnyArray]) -> Iterator[AnyArray]:

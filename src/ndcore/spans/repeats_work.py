@@ -5,7 +5,7 @@
 | ``repeats.json`` | parameters of the search, and the source that its caller describes | the end |
 | ``secrets`` | the polynomial and the random numbers of the search | the end |
 | ``anchors/…`` | of the documents read so far: numbers of tokens, checksums, and anchors of the windows | ``ranges`` |
-| ``ranges`` | of all documents: numbers of tokens, checksums, and the ranges of windows with repeated anchors | the end |
+| ``ranges`` | of all documents: numbers of tokens, checksums, and a `RecurringAnchors` | the end |
 | ``layout`` | digests of the order of the documents and of their labels | the end |
 | ``windows/…`` | fingerprints of the windows in these ranges, in parts | ``runs`` |
 | ``runs`` | runs of windows that occur at several places | the end |
@@ -51,8 +51,9 @@ WINDOWS, RUNS, CONFIRMED, ROWS = "windows", "runs", "confirmed", "rows"
 ENTRIES: Form = {"entries": (np.uint64, "e 2"), "starts": (np.int64, str(GROUPS + 1))}
 DOCUMENTS: Form = {"sizes": (np.int64, "n"), "sums": (np.uint32, "n")}
 FORMS: Mapping[str, Form] = {
-    SECRETS: {}, ANCHORS: {**DOCUMENTS, **ENTRIES}, RANGES: {**DOCUMENTS, "ranges": (np.uint64, "r")}, LAYOUT: {},
-    WINDOWS: ENTRIES, RUNS: {"runs": (np.uint64, "r 3")}, CONFIRMED: {},
+    SECRETS: {}, ANCHORS: {**DOCUMENTS, **ENTRIES},
+    RANGES: {**DOCUMENTS, "ranges": (np.uint64, "r"), "keys": (np.uint64, "k")}, LAYOUT: {}, WINDOWS: ENTRIES,
+    RUNS: {"runs": (np.uint64, "r 3")}, CONFIRMED: {},
     ROWS: {"rows": (np.uint64, "r 5"), "everywhere": (np.int64, "3 e")},
 }
 
@@ -69,6 +70,21 @@ class Secrets:
     def drawn() -> Secrets:
         """Draw new secrets."""
         return Secrets(secrets.randbits(64), secrets.randbits(64), random_irreducible(64, secrets.randbits(64)))
+
+
+class RecurringAnchors(NamedTuple):
+    """The anchors that occur more than once.
+
+    Attributes
+    ----------
+    ranges : ndarray of uint64, shape (n,)
+        The windows of each anchor, ascending: see `nd_repeats_anchors`.
+    keys : ndarray of uint64, shape (n,) or (0,)
+        The anchors, if a window is one token: they are the fingerprints of these windows. Else there are none.
+    """
+
+    ranges: UInts
+    keys: UInts
 
 
 class ReadDocuments:
@@ -151,12 +167,12 @@ class RepeatsWork:
         """Return the anchors collected so far, and the documents that they come from."""
         return SpooledEntries(64, limit), ReadDocuments([])
 
-    def ranges(self, read: ReadDocuments) -> UInts | None:
-        """Return the ranges of windows whose anchor occurs more than once; None until all documents were read."""
+    def recurring(self, read: ReadDocuments) -> RecurringAnchors | None:
+        """Return the anchors that occur more than once; None until all documents were read."""
         return None
 
-    def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
-        """Store the ranges."""
+    def put_recurring(self, read: ReadDocuments, anchors: RecurringAnchors) -> None:
+        """Store the anchors that occur more than once."""
 
     def fix(self, layout: Layout) -> None:
         """Store the order and labels of the documents. Raises ValueError if the search was begun with others."""
@@ -275,17 +291,20 @@ class KeptWork(RepeatsWork):
 
         return put
 
-    def ranges(self, read: ReadDocuments) -> UInts | None:
+    def recurring(self, read: ReadDocuments) -> RecurringAnchors | None:
         if not self._shelf.has(RANGES):
             return None
-        ranges: UInts = self._get(RANGES)[1]["ranges"]
-        self._refuse(RANGES, find_ranges_fault(read.sizes, ranges, self._tokens))
-        return ranges
+        arrays = self._get(RANGES)[1]
+        stored = RecurringAnchors(arrays["ranges"], arrays["keys"])
+        self._refuse(RANGES, find_ranges_fault(read.sizes, stored.ranges, self._tokens))
+        if len(stored.keys) != (len(stored.ranges) if self._tokens == 1 else 0):
+            raise self._corrupt(RANGES, f"it has {len(stored.keys)} anchors for {len(stored.ranges)} ranges")
+        return stored
 
-    def put_ranges(self, read: ReadDocuments, ranges: UInts) -> None:
+    def put_recurring(self, read: ReadDocuments, anchors: RecurringAnchors) -> None:
         if self._shelf.names(ANCHORS):  # others come from this search alone
-            self._refuse(ANCHORS, find_ranges_fault(read.sizes, ranges, self._tokens))
-        self._put(RANGES, {}, {"sizes": read.sizes, "sums": read.sums, "ranges": ranges})
+            self._refuse(ANCHORS, find_ranges_fault(read.sizes, anchors.ranges, self._tokens))
+        self._put(RANGES, {}, {"sizes": read.sizes, "sums": read.sums, **anchors._asdict()})
         self._drop(ANCHORS)
 
     def fix(self, layout: Layout) -> None:
