@@ -44,6 +44,8 @@ cdef extern from "places.h" nogil:
     int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_t *ends_at)
     size_t nd_places_sort(
         const int64_t *values, size_t n, uint64_t *bits, uint64_t *ranks, int64_t *sorted, uint64_t *which)
+    void nd_places_count(
+        const uint8_t *text, size_t size, const int64_t *offsets, size_t n, int surrogates, int64_t *counts)
 
 cdef extern from "nfkc.h" nogil:
     size_t nd_nfkc_scratch_size(size_t n)
@@ -202,7 +204,7 @@ def characters(Batch batch not None, const int64_t[::1] bounds not None, const i
             if count == 0:
                 continue
             many = _sort(&sorter, &offsets[at], count)
-            count_characters(batch.texts[i], batch.sizes[i], sorter.values, many, surrogates[i] != 0, sorter.begins)
+            nd_places_count(batch.texts[i], batch.sizes[i], sorter.values, many, surrogates[i] != 0, sorter.begins)
             for k in range(count):
                 counts[at + k] = sorter.begins[sorter.which[k]]
     return np.asarray(counts)[:n]
@@ -265,25 +267,6 @@ cdef size_t clean_one(const uint8_t *text, size_t size, const int64_t *starts, c
 cdef inline bint is_blank(uint8_t byte) noexcept nogil:
     """Return whether a byte is white space of ASCII."""
     return byte == 0x20 or 0x09 <= byte <= 0x0D
-
-
-cdef void count_characters(
-    const uint8_t *text, size_t size, const int64_t *offsets, size_t n, bint surrogates, int64_t *counts
-) noexcept nogil:
-    """Count the characters that begin before each of ascending offsets."""
-    cdef size_t i, j, at = 0, end
-    cdef int64_t count = 0
-    cdef uint32_t point
-    for i in range(n):
-        end = <size_t> offsets[i]
-        if surrogates:
-            for j in range(at, end):
-                count += text[j] & 0xC0 != 0x80
-            at = end
-        while at < end:
-            at += max(1, nd_utf8_decode(text + at, text + size, &point))
-            count += 1
-        counts[i] = count
 
 
 def is_boundary(point: int) -> bool:

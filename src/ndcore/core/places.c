@@ -4,7 +4,10 @@
  * stay known.
  *
  * Tokens are wanted in any order and several times. The naive way sorts them, in O(n log n). Here a bit is set for each. Its
- * index is the number of bits before it, and for each word of 64 bits those of earlier words are counted once. */
+ * index is the number of bits before it, and for each word of 64 bits those of earlier words are counted once.
+ *
+ * Characters are counted by bytes that continue none. The naive loop tests one byte after another. Here such bytes are marked
+ * in 8 at once, and the marks of up to 255 words are added up byte by byte before the 8 sums are. */
 #include "places.h"
 #include "unicode_tables.h"
 #include "utf8.h"
@@ -15,7 +18,8 @@ void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, cons
                     const int64_t *tokens, size_t n)
 {
     *p = (nd_places){.tokens = tokens, .n = n};
-    nd_text_open(&p->text, unit, table, text, size, NULL);
+    const int needs_table = unit != ND_LINE && unit != ND_PARAGRAPH && unit != ND_SENTENCE;
+    nd_text_open(&p->text, unit, needs_table ? table : NULL, text, size, NULL);
 }
 
 /* Whether a glyph of `taken` bytes can begin a token. */
@@ -91,4 +95,56 @@ size_t nd_places_sort(const int64_t *values, size_t n, uint64_t *bits, uint64_t 
     if (n)
         memset(bits + first, 0, (last - first + 1) * sizeof *bits);
     return found;
+}
+
+/* The number of bytes that continue no character. */
+static size_t count_begins(const uint8_t *text, size_t n)
+{
+    const uint64_t pairs = UINT64_C(0x00FF00FF00FF00FF);
+    size_t count = n, i = 0;
+    while (n - i >= 8) {
+        uint64_t sums = 0;
+        for (size_t words = nd_min((n - i) / 8, 255); words; words--, i += 8) {
+            const uint64_t v = nd_load_le64(text + i);
+            sums += v >> 7 & ~v >> 6 & ND_EACH(1);
+        }
+        count -= ((sums & pairs) + (sums >> 8 & pairs)) * UINT64_C(0x0001000100010001) >> 48;
+    }
+    for (; i < n; i++)
+        count -= (size_t)nd_utf8_continues(text[i]);
+    return count;
+}
+
+/* The number of characters that begin from *at to `stop` − 1; moves *at behind the last of them. */
+static size_t count_well_formed(const uint8_t *text, size_t size, size_t *at, size_t stop)
+{
+    size_t count = 0, i = *at;
+    while (i < stop) {
+        if (stop - i >= 8 && !(nd_load_le64(text + i) & ND_EACH(0x80))) {
+            count += 8;
+            i += 8;
+            continue;
+        }
+        uint32_t point;
+        const unsigned taken = nd_utf8_decode(text + i, text + size, &point);
+        i += taken ? taken : 1;
+        count++;
+    }
+    *at = i;
+    return count;
+}
+
+void nd_places_count(const uint8_t *text, size_t size, const int64_t *offsets, size_t n, int surrogates, int64_t *counts)
+{
+    size_t at = 0, count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t offset = (size_t)offsets[i];
+        if (surrogates) {
+            count += count_begins(text + at, offset - at);
+            at = offset;
+        } else {
+            count += count_well_formed(text, size, &at, offset);
+        }
+        counts[i] = (int64_t)count;
+    }
 }

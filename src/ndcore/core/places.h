@@ -11,7 +11,7 @@ typedef struct {
     uint64_t read;              /* tokens read so far */
 } nd_places;
 
-/* Begins with a text of another unit than BYTE and TOKENS. */
+/* Begins with a text of another unit than BYTE and TOKENS. The values of symbols are of no interest: table may be any. */
 void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size,
                     const int64_t *tokens, size_t n);
 
@@ -23,5 +23,9 @@ int nd_places_next(nd_places *p, const uint8_t *text, int64_t *begins_at, int64_
  * room for n and is not `values`. Returns the number of values there. bits: most / 64 + 1 words, 0 before and after.
  * ranks: as many words. O(n + most / 64). */
 size_t nd_places_sort(const int64_t *values, size_t n, uint64_t *bits, uint64_t *ranks, int64_t *sorted, uint64_t *which);
+
+/* Sets counts[i] to the number of characters that begin before offsets[i] in UTF-8; n offsets, ascending, at most size.
+ * A surrogate in three bytes is a character if `surrogates`; else each byte that is in no well-formed sequence is one. O(size). */
+void nd_places_count(const uint8_t *text, size_t size, const int64_t *offsets, size_t n, int surrogates, int64_t *counts);
 
 #endif

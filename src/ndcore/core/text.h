@@ -18,7 +18,7 @@ typedef struct {
     const uint8_t *from, *to;    /* of lines, paragraphs and sentences: the place of the last one, without blanks at its ends */
 } nd_text;
 
-/* The table stays while the text is read. tape: NULL, or room for nd_text_tape_size(n) bytes. TOKENS writes no tape: it
+/* The table stays while the text is read; NULL: the symbols of LINE, PARAGRAPH or SENTENCE are not wanted, and are 0. tape: NULL, or room for nd_text_tape_size(n) bytes. TOKENS writes no tape: it
  * is one. */
 void nd_text_open(nd_text *t, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t n, uint8_t *tape);
 

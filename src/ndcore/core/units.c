@@ -12,7 +12,7 @@ static inline uint64_t take_token(nd_text *t, const uint8_t *token, size_t n)
         memcpy(t->tape + 8, token, n);
         t->tape += 8 + n;
     }
-    return nd_symbol(t->table, token, n);
+    return t->table ? nd_symbol(t->table, token, n) : 0;
 }
 
 /* Writes a token of one code point other than 0, and up to 4 bytes more, and returns its symbol. */
