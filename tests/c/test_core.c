@@ -153,6 +153,7 @@ int main(int argc, char **argv)
     test_repeated_rows();
     test_suffixes();
     test_sorted_places();
+    test_counted_characters();
     test_vocabulary();
     test_ranges_of_tokens();
     test_counted_documents();

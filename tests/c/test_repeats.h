@@ -269,6 +269,42 @@ static void test_sorted_places(void)
     }
 }
 
+/* Characters before ascending offsets of a text at a guard page, by one look at each byte. The texts are ASCII, UTF-8 with
+ * surrogates, or any bytes; in some every other byte continues a character, in more than 255 words of 8. */
+static void test_counted_characters(void)
+{
+    static const char *const PARTS[] = {
+        "a", "\xC3\xA9", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80", "\xED\xA0\x80", "\xE4\xB8", "\xFF"};
+    for (size_t round = 0; round < 400; round++) {
+        const size_t kinds = (const size_t[]){1, 5, 7}[round % 3], room = round % 10 ? 80 : 5000, n = random_below(9);
+        const int surrogates = kinds < 7;
+        uint8_t made[5000 + 4];
+        size_t size = 0, wrong = 0;
+        for (const size_t size_wanted = random_below(room); size < size_wanted; size += strlen((const char *)made + size))
+            strcpy((char *)made + size, PARTS[room == 80 ? random_below(kinds) : 1]);
+        uint8_t *text = guarded(0, round & 1 ? FRONT : BACK, size, 0);
+        int64_t *offsets = guarded(1, BACK, n * sizeof *offsets, 0), *counts = guarded(2, BACK, n * sizeof *counts, 0);
+        memcpy(text, made, size);
+        for (size_t i = 0, from = 0; i < n; i++) {    /* each at most the end of the text */
+            from += random_below(i + 1 < n ? (size - from) / 2 + 1 : size - from + 1);
+            offsets[i] = (int64_t)from;
+        }
+        nd_places_count(text, size, offsets, n, surrogates, counts);
+        for (size_t i = 0; i < n; i++) {
+            int64_t naive = 0;
+            for (size_t at = 0; at < (size_t)offsets[i]; naive++) {
+                uint32_t point;
+                const unsigned taken = nd_utf8_decode(text + at, text + size, &point);
+                for (at += taken ? taken : 1; !taken && surrogates && at < size && nd_utf8_continues(text[at]);)
+                    at++;
+            }
+            wrong += counts[i] != naive;
+        }
+        CHECK(wrong == 0 && untouched_around(2, counts, n * sizeof *counts), "%zu of %zu counts in %zu bytes are wrong",
+              wrong, n, size);
+    }
+}
+
 /* Whether one token has a number, by the ranges that expect it. */
 static int has_number_of(const nd_vocabulary *v, const uint8_t *tape, size_t size, uint32_t number)
 {
