@@ -19,7 +19,8 @@ from native import ffi
 from numpy.typing import NDArray
 
 import ndcore
-from ndcore import _candidates
+from ndcore import _candidates, _text
+from ndcore._batch import Batch
 from ndcore.reference import rabin as reference_rabin
 from ndcore.reference import resemblance as reference_resemblance
 from ndcore.reference import shingling as reference_shingling
@@ -128,6 +129,14 @@ class Bench:
 
         kernel = f"tokenise, {name}" if item == "word" else f"{item}s, {name}"
         return Kernel("text" if item == "word" else "", kernel, item, len(run()), len(data), run, expected)
+
+    def places(self, name: str, text: str, size: int) -> Kernel:
+        """The characters before 100 places of a text in UTF-8."""
+        known = (text * (1 + size // len(text)))[:size]
+        numbers, batch, flags = np.arange(100) * (size // 100), Batch([known]), np.ones(1, np.uint8)
+        offsets = np.array([len(known[:n].encode()) for n in numbers.tolist()])
+        return Kernel("", f"characters before places, {name}", "byte", int(offsets[-1]), int(offsets[-1]),
+                      lambda: _text.characters(batch, np.array([0, 100]), offsets, flags), numbers.tolist)
 
     def normalise(self, name: str, text: str, size: int) -> Kernel:
         """Text to its normal form NFKC, folded, in one piece of at most 64 KiB."""
@@ -377,6 +386,7 @@ def kernels(bench: Bench, quick: bool) -> Iterator[Kernel]:
                 yield bench.tokenise(name, text, size, unit)
     for name, text in {**scripts, "typeset English": bench.text}.items():
         yield bench.encode(name, text, 4_000 if quick else 300_000)
+        yield bench.places(name, text, 4_000 if quick else 300_000)
         for escaped in (False,) if text.isascii() else (False, True):
             yield bench.line_of_json(name, text, 4_000 if quick else 300_000, escaped)
     for n in (1_000,) if quick else (1_000, 100_000):
