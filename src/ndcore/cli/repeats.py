@@ -27,7 +27,7 @@ from ndcore.cli.inputs import (
 )
 from ndcore.cli.job_output import UnfinishedSearch
 from ndcore.cli.outputs import NamedDocuments, standard_output, write_table
-from ndcore.cli.passages import cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
+from ndcore.cli.passages import Cleaned, cut_documents, fault_notes, the_text_field, write_cleaned, write_empty
 from ndcore.files.compression import open_writer
 from ndcore.files.document_fields import GroupingField
 from ndcore.files.documents import FileDocuments
@@ -75,10 +75,11 @@ def write_result(
     empty = find_emptied(ranges, result.sizes)
     written = WrittenRepeats(options.write, empty, int((ranges[2] - ranges[1]).sum()))
     if options.write == WRITES[0]:
-        cleaned = cut_documents(shingling, options.threads, documents, ranges, empty)
         if isinstance(output, OutputDirectory):
             texts, written.columns = clean_changed(result, ranges)
-            cleaned = cleaned._replace(texts=texts)
+            cleaned = Cleaned(np.unique(ranges[0]), texts, empty)
+        else:
+            cleaned = cut_documents(shingling, options.threads, documents, ranges, empty)
         written.repaired = write_cleaned(output, documents, field, cleaned, report)
     elif options.write == WRITES[1]:
         every, annotation = np.ones(len(documents.ids), np.bool_), _make_annotation(result)

@@ -144,14 +144,11 @@ class TextReading:
             seen[positions] = True
             own, bounds = find_own_ranges(documents, positions)
             ranges = bounds, firsts[own], lasts[own]
-            try:
-                if tapes is None:  # the tape of a long text is not copied
-                    yield from read(texts, partial(_number_tokens, vocabulary, ranges))
-                else:
-                    yield vocabulary.number(*tapes, *ranges)
-            except ValueError as error:
-                raise ValueError(f"one of the documents {positions[0]} to {positions[-1]} has fewer tokens than when it was "
-                                 f"read first; {CHANGED}") from error
+            number = partial(_number_tokens, vocabulary, positions, ranges)
+            if tapes is None:  # the tape of a long text is not copied
+                yield from read(texts, number)
+            else:
+                yield number(*tapes)
         check_all_seen(seen, wanted)
 
 
@@ -162,9 +159,15 @@ def check_all_seen(seen: Bools, wanted: Bools) -> None:
         raise ValueError(f"document {missing[0]} was read at first, and is not there any more; {CHANGED}")
 
 
-def _number_tokens(vocabulary: Vocabulary, ranges: tuple[Ints, Ints, Ints], tape: Any) -> AnyArray:
-    """Number the tokens of one tape in ranges; see `Vocabulary.number`."""
-    return vocabulary.number(tape, np.array([0, len(tape)]), *ranges)
+def _number_tokens(
+    vocabulary: Vocabulary, positions: Ints, ranges: tuple[Ints, Ints, Ints], tapes: Any, ends: Ints | None = None
+) -> AnyArray:
+    """Number the tokens in ranges of the tapes of documents, or of one tape; see `Vocabulary.number`."""
+    try:
+        return vocabulary.number(tapes, np.array([0, len(tapes)]) if ends is None else ends, *ranges)
+    except ValueError as error:
+        raise ValueError(f"one of the documents {positions[0]} to {positions[-1]} has fewer tokens than when it was read "
+                         f"first; {CHANGED}") from error
 
 
 def join_tapes(tapes: list[bytes]) -> tuple[bytes, Ints]:
