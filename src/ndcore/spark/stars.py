@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ndcore.phases.stars import (
-    DROPPED,
-    KEPT,
-    UNKNOWN,
-    assign_stars,
-    contract_edges,
-    large_star,
-    resolve_round,
-    small_star,
-)
+from ndcore.phases.stars import DROPPED, KEPT, UNKNOWN, assign_stars, contract_edges, large_star, resolve_round, small_star
 from ndcore.spark.work import Work, count_stored
 
 if TYPE_CHECKING:
