@@ -14,7 +14,7 @@ import numpy as np
 
 from ndcore import _short
 from ndcore._arrow import ArrowTexts
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Bools, Closing, Ints, Text
 from ndcore.choices import HTML_PARTS
 from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import NOWHERE, Block, LineSpans, Wanted, gather_batches
@@ -124,7 +124,7 @@ def _all_wanted(number: int | None) -> bool:
 Located = tuple[int, Record] | tuple[Ints, Block]  # a document with its position, or a block with positions
 
 
-class FileDocuments:
+class FileDocuments(Closing):
     """The documents of some files, in the form that ``near_duplicates`` reads: each pass yields the same, in the same order.
 
     The first complete pass collects the id, the place and the requested fields of each document for later steps.
@@ -251,12 +251,6 @@ class FileDocuments:
         self._extracted = ExtractedTexts()
         self.ignored = list(self._discovered_ignored)
         self._passed_over: set[int] = set()
-
-    def __enter__(self) -> FileDocuments:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove the temporary copies of streams, and end other processes."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._types import Ints, Text
+from ndcore._types import Closing, Ints, Text
 from ndcore.files.archive_records import ArchiveRecords, RecordPlace
 from ndcore.files.archived_pages import ArchivedPage, decode_payload, examine, read_status, split_payload
 from ndcore.files.capture_index import iterate_placed, parse_digest
@@ -70,7 +70,7 @@ class CapturedText(NamedTuple):
     digest: bytes | None
 
 
-class PageCaptures:
+class PageCaptures(Closing):
     """The captures of pages, sorted by URL and date. Use it in a ``with`` block, and call `collect` before iterating.
 
     Captures are responses with text (see `examine`), revisits of such responses, and responses with a status in GONE for
@@ -108,10 +108,8 @@ class PageCaptures:
         self._columns = [array("q") for _ in range(8)]
         self._order: Ints = np.zeros(0, np.int64)
 
-    def __enter__(self) -> PageCaptures:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Remove the temporary copies of streams, and end other processes."""
         self._workers.close()
         self._records.close()
         self._work.close()

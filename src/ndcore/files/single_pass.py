@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ndcore._types import Text
+from ndcore._types import Closing, Text
 from ndcore.files.blocks import Block
 from ndcore.files.errors import DocumentError, Rejected
 from ndcore.files.field_values import parse_date
@@ -31,7 +31,7 @@ class Dated(NamedTuple):
     place: Place
 
 
-class SinglePass:
+class SinglePass(Closing):
     """The documents of some files, in order; iterate once.
 
     Parameters
@@ -82,10 +82,7 @@ class SinglePass:
         self._given, self.rejected = 0, list[Rejected]()
         self.by_tags: list[tuple[str | int, Place]] = []
 
-    def __enter__(self) -> SinglePass:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         """Remove the temporary copies of streams, and end other processes."""
         self._reader.workers.close()
         self._work.close()
