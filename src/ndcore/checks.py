@@ -49,8 +49,8 @@ def parsed_size(text: str) -> int:
     return size
 
 
-def checked_memory_limit(limit: int | str | None) -> int | None:
-    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`).
+def checked_memory_limit(limit: int | str | None, parts: int = 1) -> int | None:
+    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`), or one of equal parts of it.
 
     Raises ValueError for a limit below one byte or a str that is not a size, TypeError for other types.
     """
@@ -58,14 +58,14 @@ def checked_memory_limit(limit: int | str | None) -> int | None:
         return None
     if isinstance(limit, str):
         try:
-            return parsed_size(limit)
+            limit = parsed_size(limit)
         except ValueError as error:
             raise ValueError(f"memory_limit: {error}") from None
     if not is_number(limit):
         raise TypeError(f"memory_limit is a number of bytes or a size as '2G', got {limit!r:.80}")
     if not 1 <= limit < float("inf"):
         raise ValueError(f"memory_limit is a number of bytes from 1 on, or a size as '2G', got {limit!r}")
-    return int(limit)
+    return max(1, int(limit) // parts)
 
 
 def check_ids(ids: Any, n: int | None) -> None:
