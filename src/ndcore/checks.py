@@ -50,7 +50,7 @@ def parsed_size(text: str) -> int:
 
 
 def checked_memory_limit(limit: int | str | None, parts: int = 1) -> int | None:
-    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`), or one of equal parts of it.
+    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`), divided by `parts`; 1 or more.
 
     Raises ValueError for a limit below one byte or a str that is not a size, TypeError for other types.
     """

@@ -78,7 +78,7 @@ def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need
 def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Floats:
     """Compute the probability that the number of groups that agree is in `counts`, as a sum of positive terms.
 
-    The logarithm of a term is that of C(k, i) p^i (1 - p)^(k - i).
+    A term is C(k, i) p^i (1 - p)^(k - i), computed by its logarithm.
     """
     rho = checked_resemblance(rho)
     total = np.zeros_like(rho)
