@@ -35,3 +35,17 @@ class Rejected(NamedTuple):
     path: str
     number: int | None
     reason: str
+
+
+class Rejections(list[Rejected]):
+    """The documents that a reader has rejected; unless it is to `skip` such documents, the first one is an error."""
+
+    def __init__(self, skip: bool) -> None:
+        super().__init__()
+        self._skip = skip
+
+    def add(self, error: DocumentError) -> None:
+        """Record the document of an error, or raise the error."""
+        if not self._skip:
+            raise error
+        self.append(Rejected(error.path, error.number, error.reason))

@@ -56,16 +56,17 @@ def copy_stream(source: Source, work: WorkDirectory) -> None:
     Raises
     ------
     DocumentError
-        The stream cannot be read or is not a document, or the copy cannot be written.
+        The stream cannot be read, or the copy cannot be written; or the source, a file too, is not a document.
     """
-    if source.location or source.problem:
-        return
-    try:
-        with contextlib.closing(read_chunks(source.path)) as stream:
-            _copy(source, stream, work)
-    except DocumentError as error:
-        source.problem = error.reason
-        raise
+    if not source.location and not source.problem:
+        try:
+            with contextlib.closing(read_chunks(source.path)) as stream:
+                _copy(source, stream, work)
+        except DocumentError as error:
+            source.problem = error.reason
+            raise
+    if source.problem:
+        raise DocumentError(source.path, None, source.problem)
 
 
 def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
