@@ -134,6 +134,16 @@ def imported(module: str, purpose: str) -> Any:
         raise ImportError(missing(module.partition(".")[0].replace("_", "-"), purpose)) from error
 
 
+class Late:
+    """A module of an optional package, which is imported when a name of it is used."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._module), name)
+
+
 def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
     """Return the value as an int. Raises TypeError for other types, bool among them, ValueError outside least … most."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):

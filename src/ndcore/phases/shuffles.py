@@ -16,6 +16,7 @@ from ndcore._batch import Batch
 from ndcore._cluster import components
 from ndcore._sets import distinct
 from ndcore._types import Ints, UInts
+from ndcore.checks import Late
 from ndcore.dedup.near_duplicates import near_duplicates, plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
@@ -29,6 +30,8 @@ from ndcore.phases.verification import Judgement
 from ndcore.text.digests import first_equal
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
+
+pc: Any = Late("pyarrow.compute")
 
 SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # kinds of rows; from EQUAL on they are answers
 COLUMNS = ["key", "kind", "a", "b", "resemblance", "data"]
@@ -133,8 +136,6 @@ class Shuffles:
 
         A pair is compared in the first run that it is in.
         """
-        import pyarrow.compute as pc
-
         texts, pairs = _select(rows, TEXT), _select(rows, PAIR)
         check_ids(texts["a"])
         place, other = _places(pairs["a"], texts["a"]), _number_ids(_column(pairs, "b"))[0]
@@ -204,8 +205,6 @@ def check_ids(ids: Any) -> None:
 
     Rows are chosen by their ids: with a repeated one all copies would be dropped, with a missing one the row would be lost.
     """
-    import pyarrow.compute as pc
-
     if ids.null_count:
         raise ValueError(f"{ids.null_count} ids are missing (null); give every document an id")
     counts = pc.value_counts(ids)
@@ -242,8 +241,6 @@ def _column(table: Any, name: str) -> Any:
 
 def _number_ids(ids: Any) -> tuple[Ints, Any]:
     """Number ids in ascending order: return the number of each, and the distinct ids."""
-    import pyarrow.compute as pc
-
     ascending = ids.unique()
     ascending = ascending.take(pc.sort_indices(ascending))
     return _places(ids, ascending), ascending
@@ -251,8 +248,6 @@ def _number_ids(ids: Any) -> tuple[Ints, Any]:
 
 def _places(ids: Any, among: Any) -> Ints:
     """Find the index of each id among others."""
-    import pyarrow.compute as pc
-
     places = pc.index_in(ids, value_set=among.cast(ids.type))
     if places.null_count:
         lost = ids.filter(pc.is_null(places))[0].as_py()

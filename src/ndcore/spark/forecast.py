@@ -29,6 +29,7 @@ from ndcore.spark.candidates import MOST_FEATURES
 from ndcore.spark.dedup_job import JobFiles
 from ndcore.spark.documents import FILE_KEY, type_of
 from ndcore.spark.file_ranges import LONGEST, FileRange, list_pieces, read_size, share_among_tasks
+from ndcore.spark.functions import F
 from ndcore.spark.inputs import find_sources, is_parquet, name_fields, read_parquet
 from ndcore.spark.near_duplicates import plan_rules, read_sides
 from ndcore.spark.options import FORMATS, JobOptions
@@ -221,8 +222,6 @@ def _add_stratum(side: InputEstimate, pieces: list[FileRange], read: list[Sample
 
 def _measure_parquet(rows: DataFrame, text: str, cores: int, sketcher: MinHasher) -> InputEstimate:
     """Count the rows of some Parquet files, and read the beginnings of their tasks' texts."""
-    from pyspark.sql import functions as F
-
     files = [re.sub("^file:///", "file:/", file) for file in rows.inputFiles()]  # as _metadata writes it
     chosen = files if len(files) <= MAX_PIECES else random.Random(1).sample(files, MAX_PIECES)
     some = rows if len(chosen) == len(files) else rows.where(F.col(FILE_KEY["file"]).isin(chosen))

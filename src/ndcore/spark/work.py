@@ -21,6 +21,7 @@ from urllib.request import url2pathname
 from ndcore._version import __version__
 from ndcore.checks import imported
 from ndcore.phases.columns import arrow
+from ndcore.spark.functions import F
 from ndcore.spark.versions import as_frame
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ class Work:
 
     def _go_on(self, directory: str, job: dict[str, Any]) -> None:
         """Write the job to the directory, and list its earlier runs. Raises ValueError if the directory has another job."""
-        from pyspark.sql import functions as F
-
         place = directory.rstrip("/")
         try:
             before = self._read_runs(f"{place}/{JOB}")
