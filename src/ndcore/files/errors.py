@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -27,6 +29,15 @@ class DocumentError(ValueError):
         self.path, self.number, self.reason = path, number, reason
         place = path if number is None else f"{path}:{number}"
         super().__init__(f"{place}: {reason}")
+
+
+@contextlib.contextmanager
+def refuse_unreadable(path: str) -> Iterator[None]:
+    """Turn an OSError of the block into a DocumentError: the file cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 class Rejected(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO
 
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import DocumentError, refuse_unreadable
 from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.remote import read_remote_chunks
 from ndcore.files.sources import STDIN, Source, explain_too_long, is_url
@@ -120,12 +120,9 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
     if is_url(path):
         yield from read_remote_chunks(path, _CHUNK)
         return
-    try:
-        with _open(path) as stream:
-            while data := stream.read(_CHUNK):
-                yield data
-    except OSError as error:
-        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+    with refuse_unreadable(path), _open(path) as stream:
+        while data := stream.read(_CHUNK):
+            yield data
 
 
 def _open(path: str) -> IO[bytes]:
@@ -152,11 +149,9 @@ def read_path(path: str, longest: int) -> bytes:
     DocumentError
         It does not exist, is a directory, cannot be read, or has more than `longest` bytes.
     """
-    try:
+    with refuse_unreadable(path):
         if path != STDIN and Path(path).is_dir():
             raise DocumentError(path, None, "is a directory; name one document")
-    except OSError as error:
-        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
     data = bytearray()
     with contextlib.closing(read_chunks(path)) as stream:
         for chunk in stream:
