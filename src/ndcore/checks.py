@@ -135,13 +135,16 @@ def imported(module: str, purpose: str) -> Any:
 
 
 class Late:
-    """A module of an optional package, which is imported when a name of it is used."""
+    """A module of an optional package, which is `imported` for a purpose when a name of it is used."""
 
-    def __init__(self, module: str) -> None:
-        self._module = module
+    def __init__(self, module: str, purpose: str) -> None:
+        self._module, self._purpose = module, purpose
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._module), name)
+        return getattr(imported(self._module, self._purpose), name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Late, (self._module, self._purpose)
 
 
 def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:

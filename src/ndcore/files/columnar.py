@@ -18,8 +18,8 @@ from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, explain_too_long
 
-pa: Any = Late("pyarrow")
-pc: Any = Late("pyarrow.compute")
+pa: Any = Late("pyarrow", "reading columns")
+pc: Any = Late("pyarrow.compute", "reading columns")
 
 _REPORT_EVERY = 64  # rows
 _FILES: dict[str, type[ArrowFile] | type[ParquetFile]] = {"arrow": ArrowFile, "parquet": ParquetFile}

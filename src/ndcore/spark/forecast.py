@@ -22,7 +22,7 @@ from ndcore.files.formats import WHOLE
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import aligned, counted, format_numbers, format_sizes, format_times, human_bytes, printable
-from ndcore.phases.columns import Batches, arrow, read_column
+from ndcore.phases.columns import Batches, pa, read_column
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.candidates import MOST_FEATURES
@@ -271,7 +271,7 @@ def measure_files(
             number = i * len(tasks) + at
             copied = piece.lines is None and piece.source.is_remote
             piece.source.seen = 0
-            documents = read_documents(iter([arrow().record_batch({"at": [0]})]), tasks=[[piece]], **reading)
+            documents = read_documents(iter([pa.record_batch({"at": [0]})]), tasks=[[piece]], **reading)
             measure = _measure(documents, sketcher, float("inf") if copied else seconds / len(tasks[at]))
             lines = piece.source.kind == "jsonl" and not piece.source.compression
             seen = measure.written if lines else piece.source.seen
@@ -302,8 +302,8 @@ def _measure(batches: Iterable[Any], sketcher: MinHasher, seconds: float) -> Sam
         measure.sketching += time.process_time() - cpu
         measure.shingles += float(np.nansum(sketches.sizes))
         if "line" in batch.schema.names:
-            sink = arrow().BufferOutputStream()
-            pq.write_table(arrow().table(batch), sink, compression="snappy")
+            sink = pa.BufferOutputStream()
+            pq.write_table(pa.table(batch), sink, compression="snappy")
             measure.kept += sink.tell()
             lines = pc.sum(pc.binary_length(batch.column("line"))).as_py()
             measure.written += sink.tell() if lines is None else lines + batch.num_rows
@@ -317,7 +317,7 @@ def _measure(batches: Iterable[Any], sketcher: MinHasher, seconds: float) -> Sam
 def _as_row(number: int, measure: SampledPiece) -> Any:
     """Make a batch of one row of MEASURES."""
     names = [part.split()[0] for part in MEASURES.split(", ")]
-    return arrow().record_batch([[value] for value in (number, *vars(measure).values())], names)
+    return pa.record_batch([[value] for value in (number, *vars(measure).values())], names)
 
 
 # ---- the model

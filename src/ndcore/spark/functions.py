@@ -11,4 +11,4 @@ __all__ = ["F"]
 if TYPE_CHECKING:
     from pyspark.sql import functions as F
 else:
-    F = Late("pyspark.sql.functions")
+    F = Late("pyspark.sql.functions", "ndcore.spark")

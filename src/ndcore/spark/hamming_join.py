@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ndcore._types import UInts
 from ndcore.hamming.fingerprints import WIDE, checked_fingerprints
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
-from ndcore.phases.columns import arrow, numbers
+from ndcore.phases.columns import numbers, pa
 from ndcore.phases.fingerprints import match_fingerprints
 from ndcore.spark.documents import key_columns, key_struct, refuse_options, refuse_unstable, type_of
 from ndcore.spark.functions import F
@@ -121,5 +121,5 @@ def _queries_of(queries: Any, id: str | Sequence[str] | None, column: str) -> tu
         return queries, None
     listed = as_table(_fingerprints_of(queries, id, column, "queries").sort("id", "fingerprint"))
     asked = np.ascontiguousarray(numbers(listed.combine_chunks(), "fingerprint")).view(np.uint64)
-    names = arrow().table({"key": listed.column("id"), "position": np.arange(len(asked))})
+    names = pa.table({"key": listed.column("id"), "position": np.arange(len(asked))})
     return asked, as_frame(queries.sparkSession, names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ndcore.phases.columns import arrow
+from ndcore.phases.columns import pa
 from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
 from ndcore.spark.functions import F
@@ -130,7 +130,7 @@ class LongRuns:
         if not first.num_rows:
             return None
         sizes = first["size"].to_numpy()
-        ranks = first.select(["rank"]).filter(arrow().array(np.cumsum(sizes) - sizes < BLOCK_BYTES))
+        ranks = first.select(["rank"]).filter(pa.array(np.cumsum(sizes) - sizes < BLOCK_BYTES))
         return as_table(holders.join(F.broadcast(as_frame(self.work.spark, ranks)), "rank").drop("size"))
 
 
