@@ -141,6 +141,8 @@ class Late:
         self._module, self._purpose = module, purpose
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # tools that look at all names of a module need no optional package
+            raise AttributeError(name)
         return getattr(imported(self._module, self._purpose), name)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """What is no argument is refused with its value, what is accepted, and what to do."""
 
+import inspect
 import pickle
 import re
 import subprocess
@@ -202,5 +203,6 @@ def test_a_late_module_is_imported_at_its_first_use():
     again = pickle.loads(pickle.dumps(checks.Late("colorsys", "it")))
     assert again.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
     nothing = checks.Late("no_such_package", "this")
+    assert inspect.unwrap(nothing) is nothing  # asks for __wrapped__
     with pytest.raises(ImportError, match="this needs no-such-package: pip install 'no-such-package'"):
         _ = nothing.name
