@@ -134,20 +134,15 @@ EVIDENCE: tuple[Literal["text", "shingles", "sketch"], ...] = ("text", "shingles
 
 def write_sketches(folder: Path) -> None:
     """Write sketches of every kind: with ids that are str, with ids that are int, and without."""
-    for i, (name, (sketcher, _)) in enumerate(SKETCHERS.items()):
-        made = sketcher.sketch_many(list(TEXTS.values()))
-        made.ids = (list(TEXTS), [10 * row for row in range(len(TEXTS))], None)[i % 3]
-        made.save(folder / f"{name}.nds")
-    bottom = SKETCHERS["bottom"][0].sketch_many(list(TEXTS.values()))
-    nd.meta_sketches(bottom, META_RUN, nd.BottomSketcher(META_SIZE)).save(folder / "meta.nds")
+    for i, name in enumerate(SKETCHERS):
+        sketched(name, (list(TEXTS), [10 * row for row in range(len(TEXTS))], None)[i % 3]).save(folder / f"{name}.nds")
+    nd.meta_sketches(sketched("bottom"), META_RUN, nd.BottomSketcher(META_SIZE)).save(folder / "meta.nds")
 
 
 def write_winnowed(folder: Path) -> None:
     """Write winnowed fingerprints, with ids and without."""
-    for name, (sketcher, _) in WINNOWERS.items():
-        made = sketcher.sketch_many(list(TEXTS.values()))
-        made.ids = list(TEXTS) if name == "winnow" else None
-        made.save(folder / f"{name}.nds")
+    for name in WINNOWERS:
+        sketched(name, list(TEXTS) if name == "winnow" else None).save(folder / f"{name}.nds")
 
 
 def datasketch_minima(text: str, scheme: str) -> list[int]:
@@ -158,17 +153,19 @@ def datasketch_minima(text: str, scheme: str) -> list[int]:
 def write_signed_and_others(folder: Path) -> None:
     """Write lists of terms, weighted signatures, wide simhashes and values of other tools, with ids and without."""
     for name in SIGNERS | WIDE | TOOLS:
-        made = sketched(name)
-        made.ids = list(TEXTS) if name in ("scanoss", "imatch", "simhash-128") else None
-        made.save(folder / f"{name}.nds")
+        ids = list(TEXTS) if name in ("scanoss", "imatch", "simhash-128") else None
+        sketched(name, ids).save(folder / f"{name}.nds")
 
 
-def sketched(name: str) -> nd.Sketches:
+def sketched(name: str, ids: list[Any] | None = None) -> nd.Sketches:
     """Sketch the texts by the sketcher of this name."""
     sketcher, _ = (SKETCHERS | WINNOWERS | SIGNERS | WIDE | TOOLS)[name]
     if name in TOOLS and name != "scanoss":
-        return sketcher.sketch_tokens([text.split() for text in TEXTS.values()])
-    return sketcher.sketch_many(list(TEXTS.values()))
+        made = sketcher.sketch_tokens([text.split() for text in TEXTS.values()])
+    else:
+        made = sketcher.sketch_many(list(TEXTS.values()))
+    made.ids = ids
+    return made
 
 
 def write_weights(folder: Path) -> None:

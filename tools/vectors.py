@@ -45,8 +45,7 @@ def pattern(n: int) -> bytes:
 
 
 def random_bytes(n: int, seed: int) -> bytes:
-    outputs = rabin.splitmix64(seed)
-    return b"".join(next(outputs).to_bytes(8, "big") for _ in range((n + 7) // 8))[:n]
+    return b"".join(value.to_bytes(8, "big") for value in random_values((n + 7) // 8, seed))[:n]
 
 
 def random_values(n: int, seed: int) -> list[int]:
@@ -57,8 +56,7 @@ def random_values(n: int, seed: int) -> list[int]:
 def byte_inputs() -> dict[str, bytes]:
     inputs = {f"pattern_{n}": pattern(n) for n in LENGTHS}
     inputs |= {f"random_{n}": random_bytes(n, 1000 + n) for n in LENGTHS if n}
-    inputs |= {"zeros_9": bytes(9), "ones_16": b"\xff" * 16, "zeros_9_then_a": bytes(9) + b"a", "a": b"a"}
-    return inputs
+    return inputs | {"zeros_9": bytes(9), "ones_16": b"\xff" * 16, "zeros_9_then_a": bytes(9) + b"a", "a": b"a"}
 
 
 def random_words(n: int, seed: int) -> list[bytes]:
@@ -69,12 +67,10 @@ def random_words(n: int, seed: int) -> list[bytes]:
 
 def inverse_permutation(z: int, seed: int) -> int:
     """The fingerprint f with fmix64(f XOR key) = z."""
-    z ^= z >> 33
-    z = (z * pow(0xC4CEB9FE1A85EC53, -1, 2**64)) % 2**64
-    z ^= z >> 33
-    z = (z * pow(0xFF51AFD7ED558CCD, -1, 2**64)) % 2**64
-    z ^= z >> 33
-    return z ^ reference.key_and_coefficients(seed, 0)[0]
+    for factor in (0xC4CEB9FE1A85EC53, 0xFF51AFD7ED558CCD):
+        z ^= z >> 33
+        z = z * pow(factor, -1, 2**64) % 2**64
+    return z ^ z >> 33 ^ reference.key_and_coefficients(seed, 0)[0]
 
 
 # ---- forms
@@ -244,9 +240,11 @@ def shingling_vectors() -> dict[str, Any]:
             for k in (1, 2, 3, 255, 256, 2**32 + 1)
         ],
         "documents": {name: [token.hex() for token in document] for name, document in documents.items()},
-        "tokens": [token_case(name, document, *case) for name, document in documents.items() for case in cases(document)],
+        "tokens": [{"document": name, **shingling_case(shingling.of_tokens, document, *case)}
+                   for name, document in documents.items() for case in cases(document)],
         "inputs": {name: data.hex() for name, data in inputs.items()},
-        "bytes": [byte_case(name, data, *case) for name, data in inputs.items() for case in byte_cases(data)],
+        "bytes": [{"input": name, **shingling_case(shingling.of_bytes, data, *case)}
+                  for name, data in inputs.items() for case in byte_cases(data)],
     }
 
 
@@ -273,14 +271,6 @@ def byte_cases(data: bytes) -> Iterator[Case]:
     yield 5, True, "whole", P
     yield 5, False, "error", P
     yield 8, False, "whole", OTHER
-
-
-def token_case(name: str, document: list[bytes], *case: Any) -> dict[str, Any]:
-    return {"document": name, **shingling_case(shingling.of_tokens, document, *case)}
-
-
-def byte_case(name: str, data: bytes, *case: Any) -> dict[str, Any]:
-    return {"input": name, **shingling_case(shingling.of_bytes, data, *case)}
 
 
 def shingling_case(
@@ -797,9 +787,7 @@ def ascending_sets() -> dict[str, list[int]]:
 
 
 def compressed_vectors() -> dict[str, Any]:
-    return {
-        "cases": [compressed_case(name, values) for name, values in ascending_sets().items()],
-    }
+    return {"cases": [compressed_case(name, values) for name, values in ascending_sets().items()]}
 
 
 def compressed_case(name: str, fingerprints: list[int]) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def parsed_size(text: str) -> int:
     return size
 
 
-def checked_memory_limit(limit: int | str | None) -> int | None:
-    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`).
+def checked_memory_limit(limit: int | str | None, parts: int = 1) -> int | None:
+    """Return a memory limit in bytes, given as a number or as a size (see `parsed_size`), divided by `parts`; 1 or more.
 
     Raises ValueError for a limit below one byte or a str that is not a size, TypeError for other types.
     """
@@ -58,14 +58,14 @@ def checked_memory_limit(limit: int | str | None) -> int | None:
         return None
     if isinstance(limit, str):
         try:
-            return parsed_size(limit)
+            limit = parsed_size(limit)
         except ValueError as error:
             raise ValueError(f"memory_limit: {error}") from None
     if not is_number(limit):
         raise TypeError(f"memory_limit is a number of bytes or a size as '2G', got {limit!r:.80}")
     if not 1 <= limit < float("inf"):
         raise ValueError(f"memory_limit is a number of bytes from 1 on, or a size as '2G', got {limit!r}")
-    return int(limit)
+    return max(1, int(limit) // parts)
 
 
 def check_ids(ids: Any, n: int | None) -> None:
@@ -132,6 +132,21 @@ def imported(module: str, purpose: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(missing(module.partition(".")[0].replace("_", "-"), purpose)) from error
+
+
+class Late:
+    """A module of an optional package, which is `imported` for a purpose when a name of it is used."""
+
+    def __init__(self, module: str, purpose: str) -> None:
+        self._module, self._purpose = module, purpose
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # tools that look at all names of a module need no optional package
+            raise AttributeError(name)
+        return getattr(imported(self._module, self._purpose), name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Late, (self._module, self._purpose)
 
 
 def checked_int(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:

@@ -7,17 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from agreement import (
-    GROUPINGS,
-    SEEDS,
-    TEN,
-    THRESHOLDS,
-    check_agrees,
-    check_consistent,
-    check_same,
-    cut_small,
-    sample_of,
-)
+from agreement import GROUPINGS, SEEDS, TEN, THRESHOLDS, check_agrees, check_consistent, check_same, cut_small, sample_of
 from generated import corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st

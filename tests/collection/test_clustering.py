@@ -7,13 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from agreement import (
-    GROUPINGS,
-    SEEDS,
-    TEN,
-    check_same,
-    sample_of,
-)
+from agreement import GROUPINGS, SEEDS, TEN, check_same, sample_of
 from samples import as_sketches, collection, expected
 
 from ndcore.collection.cluster import cluster

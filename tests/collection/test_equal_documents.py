@@ -6,11 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from agreement import (
-    TEN,
-    check_consistent,
-    check_same,
-)
+from agreement import TEN, check_consistent, check_same
 from generated import corpus
 from samples import TOP, as_sketches, collection, parted
 

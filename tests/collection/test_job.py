@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agreement import (
-    TEN,
-)
+from agreement import TEN
 
 import ndcore as nd
 from ndcore.collection.cluster import cluster

@@ -7,11 +7,7 @@ import random
 import threading
 
 import pytest
-from agreement import (
-    TEN,
-    check_same,
-    cut_small,
-)
+from agreement import TEN, check_same, cut_small
 from generated import corpus
 
 import ndcore as nd

@@ -11,13 +11,7 @@ import pytest
 import ndcore as nd
 from ndcore.files import fingerprint_files
 from ndcore.files.errors import UsageError
-from ndcore.files.fingerprint_files import (
-    FingerprintColumns,
-    is_saved,
-    load_fingerprints,
-    parse_fingerprint,
-    read_pieces,
-)
+from ndcore.files.fingerprint_files import FingerprintColumns, is_saved, load_fingerprints, parse_fingerprint, read_pieces
 
 VALUES = [0, 1, 2**64 - 1, 0xDEADBEEF, 1 << 63, 1]  # one of them twice
 WIDE = [[1, 2], [2**64 - 1, 0]]  # of 128 bits, the most significant word first

@@ -19,7 +19,7 @@ import ndcore as nd
 from ndcore.files import table_files
 from ndcore.files.errors import UsageError
 from ndcore.files.records import ANNOTATION_COLUMNS
-from ndcore.files.table_files import Blocks, CodedValues, Column, Table, TableFile
+from ndcore.files.table_files import ABSENT, Blocks, CodedValues, Column, Table, TableFile, encode_lines, list_records
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -403,3 +403,15 @@ def test_what_has_no_shingles_has_no_resemblance_anywhere(tmp_path: Path) -> Non
         nothing = "" if suffix == ".csv" else None
         assert [row["resemblance"] for row in read(pairs)] == [nothing] == [read(table)[1]["resemblance"]]
         assert lines(out / "clusters.jsonl")[0]["resemblance"] is None
+
+
+@pytest.mark.parametrize("last", ["c", "\udc80"])  # a lone surrogate is escaped
+def test_absent_values_leave_their_fields_out(last: str) -> None:
+    columns = {"id": [7, "a", "b"], "mixed": [True, 1, ABSENT], "count": np.arange(3), "text": [ABSENT, 'q"', last],
+               "never": [ABSENT, ABSENT, ABSENT], "null": [None, ABSENT, 1.5]}
+    records = [{"id": 7, "mixed": True, "count": 0, "null": None}, {"id": "a", "mixed": 1, "count": 1, "text": 'q"'},
+               {"id": "b", "count": 2, "text": last, "null": 1.5}]
+    assert list_records(columns) == records
+    lines = encode_lines(columns).splitlines()
+    assert [json.loads(line) for line in lines] == records
+    assert b'"mixed": true' in lines[0] and b'"mixed": 1,' in lines[1]

@@ -1,7 +1,6 @@
 """Probabilities that pairs pass: the numbers of the paper, fractions, and properties of the curve."""
 
 import math
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -10,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ndcore.filters.design import FilterDesign
-from ndcore.filters.pass_probability import (
-    inflection,
-    log_pass_probability,
-    miss_probability,
-    pass_probability,
-    resemblance_at,
-)
+from ndcore.filters.pass_probability import inflection, miss_probability, pass_probability, resemblance_at
 
 
 def exact_pass(rho, groups, group_size, need):
@@ -101,39 +94,9 @@ def test_shapes_of_arrays():
     ((0.5, 6.0, 14, 1), TypeError, "float"),
 ])
 def test_errors(arguments, error, message):
-    for function in (pass_probability, miss_probability, log_pass_probability):
+    for function in (pass_probability, miss_probability):
         with pytest.raises(error, match=message):
             function(*arguments)
-
-
-def exact_log(value):
-    with localcontext() as context:
-        context.prec, context.Emin = 60, -(10**9)
-        return float((Decimal(value.numerator) / Decimal(value.denominator)).ln())
-
-
-@settings(deadline=None)
-@given(resemblances, shapes)
-def test_logarithms_against_fractions(rho, shape):
-    exact = exact_pass(rho, *shape)
-    found = log_pass_probability(rho, *shape)
-    if exact == 0:
-        assert found == -math.inf
-    elif exact > Fraction(1, 2):  # near 0, where only the digits of the misses matter
-        misses = 1 - exact
-        assert found == pytest.approx(math.log1p(-float(misses)), rel=1e-10, abs=1e-300)
-    else:
-        assert found == pytest.approx(exact_log(exact), rel=1e-12)
-
-
-def test_logarithms_go_on_where_probabilities_underflow():
-    assert pass_probability(1e-30, 6, 14, 2) == 0.0
-    assert log_pass_probability(1e-30, 6, 14, 2) == pytest.approx(math.log(15) - 28 * 30 * math.log(10), rel=1e-14)
-    grid = np.linspace(0, 1, 12).reshape(3, 4)
-    values = log_pass_probability(grid)
-    assert values.shape == (3, 4) and values[0, 0] == -math.inf and values[2, 3] == 0.0
-    np.testing.assert_allclose(values[grid > 0], np.log(pass_probability(grid[grid > 0])), rtol=1e-10, atol=1e-13)
-    assert isinstance(log_pass_probability(0.5), float)
 
 
 @settings(deadline=None)

@@ -1,6 +1,9 @@
 """What is no argument is refused with its value, what is accepted, and what to do."""
 
+import inspect
+import pickle
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -192,3 +195,14 @@ def test_a_module_of_a_missing_package_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "w3lib.url", None)
     with pytest.raises(ImportError, match=re.escape("this needs w3lib: pip install 'ndcore[store]'")):
         checks.imported("w3lib.url", "this")
+
+
+def test_a_late_module_is_imported_at_its_first_use():
+    code = "import sys; from ndcore.checks import Late; late = Late('colorsys', 'it'); assert 'colorsys' not in sys.modules;"
+    subprocess.run([sys.executable, "-c", f"{code} late.rgb_to_hsv(0, 0, 0); assert 'colorsys' in sys.modules"], check=True)
+    again = pickle.loads(pickle.dumps(checks.Late("colorsys", "it")))
+    assert again.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+    nothing = checks.Late("no_such_package", "this")
+    assert inspect.unwrap(nothing) is nothing  # asks for __wrapped__
+    with pytest.raises(ImportError, match="this needs no-such-package: pip install 'no-such-package'"):
+        _ = nothing.name

@@ -15,14 +15,7 @@ from ndcore.collection.cluster import pairing_sets
 from ndcore.collection.segments import Segments
 from ndcore.collection.settings import Grouping, Settings
 from ndcore.phases.probes import put_together
-from ndcore.phases.samples import (
-    compare_samples,
-    count_overlaps,
-    list_members,
-    list_values,
-    sample_documents,
-    sketches_of,
-)
+from ndcore.phases.samples import compare_samples, count_overlaps, list_members, list_values, sample_documents, sketches_of
 from ndcore.phases.value_filter import fill_filter_pair, join_filter_pairs
 from ndcore.text.inputs import digest
 

@@ -8,16 +8,7 @@ import random
 import pytest
 from record_batches import cut_batches, pa, rows_of, run_partitions
 
-from ndcore.phases.stars import (
-    DROPPED,
-    KEPT,
-    UNKNOWN,
-    assign_stars,
-    contract_edges,
-    large_star,
-    resolve_round,
-    small_star,
-)
+from ndcore.phases.stars import DROPPED, KEPT, UNKNOWN, assign_stars, contract_edges, large_star, resolve_round, small_star
 from ndcore.reference import clustering
 from ndcore.reference.clustering import components
 

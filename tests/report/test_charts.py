@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore.report.charts import Bar, draw_histogram, draw_stack, resemblance_bars, size_bars
-from ndcore.report.model import (
-    count_hundredths,
-)
+from ndcore.report.model import count_hundredths
 
 
 @given(st.lists(st.integers(2, 5000), min_size=1, max_size=50))

@@ -11,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ndcore.report import model as reports
-from ndcore.report.model import (
-    Excerpt,
-    truncate,
-)
+from ndcore.report.model import Excerpt, truncate
 from ndcore.text.corpus import TextCorpus
 
 

@@ -19,17 +19,7 @@ from devtools import tab
 import ndcore as nd
 from ndcore.report import model as reports
 from ndcore.report.dedup import from_near_duplicates
-from ndcore.report.model import (
-    Excerpt,
-    Figure,
-    Member,
-    Part,
-    Report,
-    ReportTable,
-    ShownCluster,
-    View,
-    truncate,
-)
+from ndcore.report.model import Excerpt, Figure, Member, Part, Report, ReportTable, ShownCluster, View, truncate
 from ndcore.report.page import render
 
 WIDTH = nd.Shingling(width=3)

@@ -9,17 +9,7 @@ from typing import Any
 import pytest
 
 from ndcore.serve import bodies
-from ndcore.serve.bodies import (
-    FORM,
-    JSON,
-    PLAIN,
-    check_texts,
-    parse_body,
-    parse_object,
-    parse_query,
-    read_body,
-    read_lines,
-)
+from ndcore.serve.bodies import FORM, JSON, PLAIN, check_texts, parse_body, parse_object, parse_query, read_body, read_lines
 from ndcore.serve.refusal import Refused
 from ndcore.serve.routes import ROUTES
 

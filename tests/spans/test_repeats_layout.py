@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from ndcore.spans import repeats_layout as room
-from ndcore.spans.repeats_layout import (
-    Layout,
-    RepeatedRanges,
-    bases_of,
-    find_ranges_fault,
-    find_rows_fault,
-    find_runs_fault,
-)
+from ndcore.spans.repeats_layout import Layout, RepeatedRanges, bases_of, find_ranges_fault, find_rows_fault, find_runs_fault
 
 SIZES = np.array([5, 0, 4])
 LAYOUT = Layout.of(SIZES, np.array([2, 0, 1]), np.zeros(3, np.uint64), 1)  # places 0 to 3, 5 to 9, none

@@ -8,14 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ndcore.storage.container import CorruptFile
-from ndcore.store.overall import (
-    LONGEST_NAME,
-    OVERALL,
-    OverallVerdict,
-    checked_name,
-    decode_overall,
-    encode_overall,
-)
+from ndcore.store.overall import LONGEST_NAME, OVERALL, OverallVerdict, checked_name, decode_overall, encode_overall
 from ndcore.store.records import OverallRecord, decode, encode
 
 NEAR = OverallVerdict("near", "http://m.example/1", "west", 0.93, "2026-11", 1_700_000_000_000_000, False)

@@ -18,16 +18,7 @@ from ndcore.reference.store import BruteForceStore as Reference
 from ndcore.storage.container import CorruptFile
 from ndcore.store import receipts as module
 from ndcore.store.log_files import START
-from ndcore.store.receipts import (
-    RECEIPT,
-    Receipt,
-    decode_verdict,
-    digest_page,
-    digest_request,
-    encode_verdict,
-    unwrap,
-    wrap,
-)
+from ndcore.store.receipts import RECEIPT, Receipt, decode_verdict, digest_page, digest_request, encode_verdict, unwrap, wrap
 from ndcore.store.records import Document, Removal, decode, encode
 from ndcore.store.verdict import CHANGES, VERDICTS, Verdict
 

@@ -43,13 +43,7 @@ from ndcore.files.jsonl_output import write_lines
 from ndcore.files.ndcore_files import COLLECTION
 from ndcore.files.outputs import OutputDirectory, write_summary
 from ndcore.files.provenance import Place
-from ndcore.files.rewritten_inputs import (
-    SavedRecords,
-    write_annotated,
-    write_ids,
-    write_kept,
-    write_kept_ids,
-)
+from ndcore.files.rewritten_inputs import SavedRecords, write_annotated, write_ids, write_kept, write_kept_ids
 from ndcore.files.sources import STDIN, Inputs, Source, is_stream, is_url, read_otherwise
 from ndcore.files.verdicts import NamedVerdicts, PlaceColumns, write_clusters
 from ndcore.filters.design import FilterDesign

@@ -20,7 +20,7 @@ from ndcore.files.document_fields import Ids
 from ndcore.files.formats import ARCHIVED
 from ndcore.files.json_values import finite_all
 from ndcore.files.outputs import STDOUT
-from ndcore.files.table_files import BATCH, Blocks, Column, Table
+from ndcore.files.table_files import ABSENT, BATCH, Blocks, Column, Table
 from ndcore.files.verdicts import NamedVerdicts
 from ndcore.human import counted, human_bytes, printable
 from ndcore.pairs.common_shingles import COMMON_CLASSES
@@ -324,7 +324,7 @@ def _iterate_documents(findings: DedupFindings, places: _Places, more: list[str]
         yield [
             verdicts.names(positions), *places.of(positions), labels.tolist(), said["representative"], *places.of(labels),
             said["class"], said["resemblance"], said["cluster_size"],
-            *([value is not None for value in said[name]] if name in FLAGS else said[name] for name in more),
+            *([value is not ABSENT for value in said[name]] if name in FLAGS else said[name] for name in more),
         ]
 
 

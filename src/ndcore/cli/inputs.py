@@ -14,14 +14,7 @@ from typing import Any, TypeVar
 from ndcore._types import Text
 from ndcore.choices import COMPRESSIONS
 from ndcore.cli.command import blame_command, option_of
-from ndcore.cli.commands import (
-    FieldOptions,
-    ReadingOptions,
-    RecordOptions,
-    SettingsOptions,
-    ShingleOptions,
-    TokenOptions,
-)
+from ndcore.cli.commands import FieldOptions, ReadingOptions, RecordOptions, SettingsOptions, ShingleOptions, TokenOptions
 from ndcore.cli.summary import BY_TAGS, nothing_to_read, print_readings
 from ndcore.dedup.settings import ENOUGH_ANSWERS, count_answers, settings_beside
 from ndcore.files.compression import DamagedData, open_decompressed
@@ -35,16 +28,7 @@ from ndcore.files.ndcore_files import COLLECTION, SKETCHES, refuse_own
 from ndcore.files.provenance import Place
 from ndcore.files.selection import Selection
 from ndcore.files.source_reader import decode_source
-from ndcore.files.sources import (
-    STDIN,
-    Inputs,
-    Source,
-    TextForm,
-    explain_too_long,
-    format_of,
-    is_stream,
-    is_url,
-)
+from ndcore.files.sources import STDIN, Inputs, Source, TextForm, explain_too_long, format_of, is_stream, is_url
 from ndcore.files.stream_copies import read_path
 from ndcore.human import counted, printable
 from ndcore.recipe import Recipe

@@ -17,14 +17,7 @@ from ndcore.cli import summary
 from ndcore.cli.account import Account, TextBlock, present
 from ndcore.cli.commands import WRITES, RepeatsOptions
 from ndcore.cli.dry_run import Costs, dry_run
-from ndcore.cli.inputs import (
-    find_inputs,
-    make_shingling,
-    open_documents,
-    ranking_of,
-    refuse_nothing_read,
-    say_how_ordered,
-)
+from ndcore.cli.inputs import find_inputs, make_shingling, open_documents, ranking_of, refuse_nothing_read, say_how_ordered
 from ndcore.cli.job_output import UnfinishedSearch
 from ndcore.cli.outputs import NamedDocuments, standard_output, write_table
 from ndcore.cli.passages import Cleaned, cut_documents, fault_notes, the_text_field, write_cleaned, write_empty

@@ -26,17 +26,7 @@ from ndcore.checks import check_ids, check_numbered
 from ndcore.collection import shelf as slots
 from ndcore.collection.clustering import Clustering, cluster_pairs, unjoined
 from ndcore.collection.segments import CountedPairs, Overlaps, Segments
-from ndcore.collection.settings import (
-    LEAST,
-    ClusterBy,
-    Job,
-    Labels,
-    Method,
-    Policy,
-    Settings,
-    as_list,
-    pack_labels,
-)
+from ndcore.collection.settings import LEAST, ClusterBy, Job, Labels, Method, Policy, Settings, as_list, pack_labels
 from ndcore.collection.shelf import MemoryShelf, Shelf
 from ndcore.filters.design import FilterDesign
 from ndcore.pairs.keep_order import number_labels

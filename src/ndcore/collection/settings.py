@@ -279,8 +279,7 @@ class Job:
         checked = Settings.of(given, must_agree=agreed, labelled=tuple(labels), **settings)
         grouping = Grouping(checked.threshold, policy, cluster, guard, least)
         grouping.check(checked.method, checked.floor, checked.described())
-        limit = checked_memory_limit(memory_limit)
-        half = None if limit is None else max(1, limit // 2)
+        half = checked_memory_limit(memory_limit, 2)
         count = thread_count(threads)
         share = None if half is None else max(1, half // count)
         if ids is not None:

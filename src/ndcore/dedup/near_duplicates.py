@@ -198,7 +198,7 @@ def near_duplicates(
     )
     if by is not None and against is not None:
         raise ValueError("by=… cannot be combined with against=…: the documents of `against` have no labels")
-    memory = _halve(memory_limit)
+    memory = checked_memory_limit(memory_limit, 2)  # half for signatures, half for sort entries
     given = load(against) if isinstance(against, (str, os.PathLike)) else against
     both = [texts] if given is None else [texts, given]
     sketcher, design = plan_sketches(both, rules, shingling, num_perm, seed, filter)
@@ -226,12 +226,6 @@ def near_duplicates(
         labels = choose_representatives(pairs, order, rules.threshold, rules.cluster, rules.reassign)
         return conclude(labels, documents, leaders, Basis.of(pairs, search, verifier, rules), rules, filter=design, ids=ids,
                         filter_choice=None if chooser is None else chooser.choice)
-
-
-def _halve(memory_limit: int | str | None) -> int | None:
-    """Halve the limit: one half is for signatures, the other for sort entries."""
-    limit = checked_memory_limit(memory_limit)
-    return None if limit is None else max(1, limit // 2)
 
 
 def plan_sketches(

@@ -19,10 +19,10 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ndcore._types import AnyPath
+from ndcore._types import AnyPath, Closing
 from ndcore._version import __version__
 from ndcore.checks import imported
 from ndcore.files.capture_index import parse_digest
@@ -90,7 +90,7 @@ class _Record(NamedTuple):
     date: str
 
 
-class ArchiveFolder:
+class ArchiveFolder(Closing):
     """A writer of web archives to a folder, which knows the payloads there. Use it in a ``with`` block.
 
     A file has the suffix ``.open`` until it is complete. Each record is written at once, so the file of a killed process
@@ -137,12 +137,6 @@ class ArchiveFolder:
         except BaseException:
             self._lock.release()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     @property
     def payloads(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ndcore._types import Ints
+from ndcore._types import Closing, Ints
 from ndcore.checks import missing
 from ndcore.files.errors import DocumentError
 from ndcore.files.flatbuffers import Flatbuffer
@@ -26,7 +26,7 @@ _CODECS = ("lz4", "zstd")
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 
 
-class ArrowFile:
+class ArrowFile(Closing):
     """The record batches of an Arrow file or stream, mapped into memory.
 
     Every batch is validated before its values are used: offsets and indices come from the file.
@@ -55,10 +55,8 @@ class ArrowFile:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Arrow file: {get_first_line(error)}") from error
 
-    def __enter__(self) -> ArrowFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._map.close()
 
     def _open_reader(self) -> Any:

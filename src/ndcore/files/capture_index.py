@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from ndcore._types import Closing
 from ndcore.files.archive_records import ArchiveRecords, RecordPlace
 from ndcore.files.archived_pages import split_payload
 from ndcore.files.errors import DocumentError
@@ -212,7 +213,7 @@ def _find_folder(source: Source) -> str:
     return os.path.dirname(source.path) or "."
 
 
-class _Archives:
+class _Archives(Closing):
     """The archives of an index. Use it in a ``with`` block.
 
     Parameters
@@ -228,10 +229,8 @@ class _Archives:
         self._folder, self._said, self._longest = folder, said, longest
         self._real, self._records = os.path.realpath(folder), ArchiveRecords()
 
-    def __enter__(self) -> _Archives:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close the archives."""
         self._records.close()
 
     def read(self, capture: Capture) -> tuple[ArchiveEntry, RecordPlace]:

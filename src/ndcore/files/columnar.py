@@ -10,12 +10,16 @@ import numpy as np
 
 from ndcore._arrow import ArrowTexts, read_arrow
 from ndcore._types import Bools, Ints
+from ndcore.checks import Late
 from ndcore.files.arrow import ArrowFile, find_field, get_first_line
 from ndcore.files.blocks import Block, PackedIds, Wanted
 from ndcore.files.errors import DocumentError
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.records import MISSING, Fields, Record, RecordError, check_columns, check_id, join_texts
 from ndcore.files.sources import Source, explain_too_long
+
+pa: Any = Late("pyarrow", "reading columns")
+pc: Any = Late("pyarrow.compute", "reading columns")
 
 _REPORT_EVERY = 64  # rows
 _FILES: dict[str, type[ArrowFile] | type[ParquetFile]] = {"arrow": ArrowFile, "parquet": ParquetFile}
@@ -116,8 +120,6 @@ def _read_block(batch: Any, numbers: Ints, fields: Fields, present: Sequence[str
 
 def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
     """Return a column of strings or bytes as texts in its buffers; None if a value is null or a string that is not UTF-8."""
-    import pyarrow as pa
-
     column = _get_column(batch, name)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -132,8 +134,6 @@ def _get_texts(batch: Any, name: str) -> ArrowTexts | None:
 
 def _get_ids(batch: Any, name: str) -> list[Any] | PackedIds | None:
     """Return a column of ids; None if `check_id` must check each."""
-    import pyarrow as pa
-
     column, kind = _get_column(batch, name), "i"
     if column.null_count:
         return None
@@ -182,12 +182,10 @@ def _check_columns(source: Source, schema: Any, fields: Fields) -> list[str]:
 
 def _is_text(kind: Any) -> bool:
     """Tell whether a column type holds strings or binary, also in a dictionary."""
-    import pyarrow.types as types
-
-    if types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind):
         kind = kind.value_type
     names = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view")
-    return any(getattr(types, name)(kind) for name in names if hasattr(types, name))
+    return any(getattr(pa.types, name)(kind) for name in names if hasattr(pa.types, name))
 
 
 def _join_text(texts: Sequence[Any], fields: Sequence[str]) -> str | bytes:
@@ -214,11 +212,9 @@ def _check_utf8(value: Any) -> Any:
 
 def _get_column(batch: Any, name: str) -> Any:
     """Return the array of a field: a column, or a field of its structs."""
-    import pyarrow.compute
-
     first, *below = find_field(batch.schema, name) or [name]
     column = batch.column(batch.schema.get_field_index(first))
-    return pyarrow.compute.struct_field(column, below) if below else column
+    return pc.struct_field(column, below) if below else column
 
 
 def get_column_values(batch: Any, name: str) -> list[Any]:
@@ -234,17 +230,13 @@ def get_column_values(batch: Any, name: str) -> list[Any]:
 
 def needs_check(kind: Any, is_text: bool) -> bool:
     """Tell whether a column may hold values that JSON lacks. (Rows whose text is not UTF-8 are rejected anyway.)"""
-    import pyarrow.types as types
-
     plain = ("is_integer", "is_floating", "is_boolean", "is_null", "is_decimal")
     strings = ("is_string", "is_large_string") if is_text else ()
-    return not any(getattr(types, name)(kind) for name in (*plain, *strings))
+    return not any(getattr(pa.types, name)(kind) for name in (*plain, *strings))
 
 
 def is_utf8(batch: Any, name: str) -> bool:
     """Tell whether a column holds only strings or bytes that are UTF-8. False for other types."""
-    import pyarrow as pa
-
     column = batch.column(batch.schema.get_field_index(name))
     strings = {pa.binary(): pa.string(), pa.large_binary(): pa.large_string()}
     try:
@@ -269,8 +261,6 @@ def _convert_scalar(value: Any) -> Any:
 
 def _select_rows(batch: Any, mask: Bools) -> Any:
     """Select rows of a record batch by a mask. O(rows of the batch)."""
-    import pyarrow as pa
-
     try:
         return batch.filter(pa.array(mask))
     except pa.ArrowNotImplementedError:  # columns of type string_view and binary_view
@@ -300,8 +290,6 @@ def rewrite(source: Source, target: Path, keep: Bools, change: Callable[[Ints, A
     DocumentError
         The file is damaged, or its rows cannot be written.
     """
-    import pyarrow as pa
-
     def select(first: int, batch: Any) -> Any:
         mask = np.zeros(len(batch), np.bool_)
         known = keep[first : first + len(batch)]
@@ -340,8 +328,6 @@ def replace_texts(table: Any, field: str, rows: Ints, texts: Sequence[str | byte
 
 def _replace_values(column: Any, below: Sequence[str], rows: Ints, texts: Sequence[str | bytes]) -> Any:
     """Return an array with new texts in some rows, or in some rows of the field `below` of its structs."""
-    import pyarrow as pa
-
     kind = column.type
     if below:
         fields = [column.field(i) for i in range(kind.num_fields)]

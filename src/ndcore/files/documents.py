@@ -14,13 +14,13 @@ import numpy as np
 
 from ndcore import _short
 from ndcore._arrow import ArrowTexts
-from ndcore._types import Bools, Ints, Text
+from ndcore._types import Bools, Closing, Ints, Text
 from ndcore.choices import HTML_PARTS
 from ndcore.files.archived_pages import MISNAMED, Contents
 from ndcore.files.blocks import NOWHERE, Block, LineSpans, Wanted, gather_batches
 from ndcore.files.discovery import find
 from ndcore.files.document_fields import DecidingFields, GroupingField, Ids, PartsField, RankingField
-from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.errors import DocumentError, Rejections
 from ndcore.files.file_reader import FileStamps
 from ndcore.files.formats import ARCHIVED, BARE, COLUMNAR, change_suffix
 from ndcore.files.provenance import Place, Places, SavedPlaces
@@ -115,16 +115,10 @@ class ExtractedTexts:
         return Record(None, text, None, (), len(data))
 
 
-
-def _all_wanted(number: int | None) -> bool:
-    """Tell that every document is wanted."""
-    return True
-
-
 Located = tuple[int, Record] | tuple[Ints, Block]  # a document with its position, or a block with positions
 
 
-class FileDocuments:
+class FileDocuments(Closing):
     """The documents of some files, in the form that ``near_duplicates`` reads: each pass yields the same, in the same order.
 
     The first complete pass collects the id, the place and the requested fields of each document for later steps.
@@ -242,7 +236,7 @@ class FileDocuments:
         limit = column_limit(self._memory_limit)
         self.ids, self._places, self._spans = Ids(limit), Places(limit), LineSpans(limit)
         self._columns.clear()
-        self.rejected: list[Rejected] = []
+        self.rejected = Rejections(self._skip)
         self._rejected_numbers: dict[int, set[int | None]] = {}
         self._stamps = FileStamps(len(self.sources))
         self._firsts, self._blanks = array("q", [0]), array("q")
@@ -251,12 +245,6 @@ class FileDocuments:
         self._extracted = ExtractedTexts()
         self.ignored = list(self._discovered_ignored)
         self._passed_over: set[int] = set()
-
-    def __enter__(self) -> FileDocuments:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove the temporary copies of streams, and end other processes."""
@@ -470,7 +458,7 @@ class FileDocuments:
                 self._columns.refuse_file(source.path, source.kind)
             if source.kind in ARCHIVED:
                 self._contents[index] = Contents()
-            for item in self._read_ahead(index, self._reader.items(source, _all_wanted, self._contents.get(index))):
+            for item in self._read_ahead(index, self._reader.items(source, lambda number: True, self._contents.get(index))):
                 if item is None:
                     blanks += 1
                 elif isinstance(item, Record):
@@ -553,8 +541,6 @@ class FileDocuments:
         """Copy a stream to a file; raise DocumentError if its first bytes show that it cannot be read."""
         is_stream, kind, compression = not source.location, source.kind, source.compression
         copy_stream(source, self._work)
-        if source.problem:
-            raise DocumentError(source.path, None, source.problem)
         if is_stream and (source.kind, source.compression) != (kind, compression):
             name = change_suffix(source.name, source.kind, source.compression)
             if all(name != other.name for other in self.sources):
@@ -601,9 +587,7 @@ class FileDocuments:
 
     def _reject(self, index: int, error: DocumentError) -> None:
         """Raise the error, or record it if errors are skipped."""
-        if not self._skip:
-            raise error
-        self.rejected.append(Rejected(error.path, error.number, error.reason))
+        self.rejected.add(error)
         self._rejected_numbers.setdefault(index, set()).add(error.number)
 
     def states(self, indexes: Sequence[int]) -> Ints:

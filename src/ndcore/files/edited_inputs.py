@@ -24,13 +24,7 @@ from ndcore.files.file_reader import open_source
 from ndcore.files.formats import COLUMNAR, DELIMITERS, RECORDS
 from ndcore.files.jsonl_output import Edited, iterate_lines, replace_text, write_lines_of
 from ndcore.files.outputs import OutputDirectory
-from ndcore.files.rewritten_inputs import (
-    copy_companions,
-    find_row_positions,
-    is_dropped,
-    write_kept_file,
-    write_records,
-)
+from ndcore.files.rewritten_inputs import copy_companions, find_row_positions, is_dropped, write_kept_file, write_records
 from ndcore.files.sources import Source
 from ndcore.progress import Progress
 from ndcore.text.inputs import as_bytes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -29,9 +31,32 @@ class DocumentError(ValueError):
         super().__init__(f"{place}: {reason}")
 
 
+@contextlib.contextmanager
+def refuse_unreadable(path: str) -> Iterator[None]:
+    """Turn an OSError of the block into a DocumentError: the file cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+
+
 class Rejected(NamedTuple):
     """A rejected document: where it is, and the reason. `number` is its line, row or record, None for a whole file."""
 
     path: str
     number: int | None
     reason: str
+
+
+class Rejections(list[Rejected]):
+    """The documents that a reader has rejected; unless it is to `skip` such documents, the first one is an error."""
+
+    def __init__(self, skip: bool) -> None:
+        super().__init__()
+        self._skip = skip
+
+    def add(self, error: DocumentError) -> None:
+        """Record the document of an error, or raise the error."""
+        if not self._skip:
+            raise error
+        self.append(Rejected(error.path, error.number, error.reason))

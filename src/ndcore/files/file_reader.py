@@ -20,7 +20,7 @@ import numpy as np
 from ndcore._types import Ints
 from ndcore.choices import COMPRESSIONS
 from ndcore.files.compression import DamagedData, open_decompressed
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import DocumentError, refuse_unreadable
 from ndcore.files.remote import open_remote, read_state
 from ndcore.files.sources import Source, TooLong, explain_too_long
 from ndcore.parallel import cut
@@ -69,7 +69,7 @@ def open_source(source: Source, number: Callable[[], int] | None = None, what: s
     """
     rest = f"; {what} on cannot be read" if number else ""
     try:
-        with open_reader(source) as stream:
+        with refuse_unreadable(source.path), open_reader(source) as stream:
             yield stream
     except EOFError as error:
         reason = f"the compressed file is truncated{' here' if number else ''}{rest}"
@@ -77,8 +77,6 @@ def open_source(source: Source, number: Callable[[], int] | None = None, what: s
     except DamagedData as error:
         reason = f"not valid {COMPRESSIONS[source.stored]} data ({error}){rest}"
         raise DocumentError(source.path, number() if number else None, reason) from error
-    except OSError as error:
-        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 class LineRange(NamedTuple):
@@ -230,10 +228,8 @@ def read_whole(source: Source) -> bytes:
             if len(data) == _PIECE:
                 data += stream.read(max(0, source.longest + 1 - _PIECE))
     else:
-        try:
+        with refuse_unreadable(source.path):
             data = _read_stored(source.location, source.longest + 1)
-        except OSError as error:
-            raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
         source.seen = len(data)
     if len(data) > source.longest:
         raise DocumentError(source.path, None, explain_too_long("the text", source.longest))
@@ -269,10 +265,8 @@ def refuse_change(source: Source, before: FileState, now: FileState) -> None:
 
 def _status_of(source: Source) -> os.stat_result:
     """Read the status of a file. Raises DocumentError."""
-    try:
+    with refuse_unreadable(source.path):
         return os.stat(source.location)
-    except OSError as error:
-        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 _UNREAD = -1  # stands for the inode of an unread file

@@ -17,14 +17,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.ndcore_files import refuse_own
 from ndcore.files.parquet import ParquetFile
 from ndcore.files.sources import STDIN, Source, is_stream
-from ndcore.hamming.fingerprints import (
-    WIDE,
-    checked_fingerprints,
-    mapped_array,
-    mapped_fingerprints,
-    mapped_raw,
-    word_shape,
-)
+from ndcore.hamming.fingerprints import WIDE, checked_fingerprints, mapped_array, mapped_fingerprints, mapped_raw, word_shape
 from ndcore.hamming.ids import as_ids
 from ndcore.hamming.index_file import KIND as INDEX
 from ndcore.recipe import Recipe

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import queue
-from types import TracebackType
-from typing import Self
 
+from ndcore._types import Closing
 from ndcore.files.bounded_process import BoundedProcess, ProcessEnded, serve_answers
 from ndcore.text.lexing import LexedProgram, lex, lexer_version
 
@@ -17,7 +16,7 @@ class LexerError(ValueError):
     """A program could not be read as tokens; the message is the reason alone."""
 
 
-class LexerProcesses:
+class LexerProcesses(Closing):
     """A pool of processes that read programs like `lex`, each for at most SECONDS of CPU time; threads may call it.
 
     Use it in a ``with`` block. Raises ImportError if Pygments is missing.
@@ -32,10 +31,8 @@ class LexerProcesses:
         self.version = lexer_version()
         self._idle: queue.SimpleQueue[BoundedProcess] = queue.SimpleQueue()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """End the processes."""
         while not self._idle.empty():
             self._idle.get().close()
 

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ndcore._types import Ints, Text
+from ndcore._types import Closing, Ints, Text
 from ndcore.files.archive_records import ArchiveRecords, RecordPlace
 from ndcore.files.archived_pages import ArchivedPage, decode_payload, examine, read_status, split_payload
 from ndcore.files.capture_index import iterate_placed, parse_digest
-from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.errors import DocumentError, Rejections
 from ndcore.files.formats import ARCHIVED
 from ndcore.files.html_text import decode_plain_text
 from ndcore.files.html_workers import Html, HtmlWorkers
@@ -70,7 +70,7 @@ class CapturedText(NamedTuple):
     digest: bytes | None
 
 
-class PageCaptures:
+class PageCaptures(Closing):
     """The captures of pages, sorted by URL and date. Use it in a ``with`` block, and call `collect` before iterating.
 
     Captures are responses with text (see `examine`), revisits of such responses, and responses with a status in GONE for
@@ -95,11 +95,11 @@ class PageCaptures:
     """
 
     def __init__(self, inputs: Inputs, *, html: str | None, threads: int | None, on_error: str) -> None:
-        self.rejected, self.kinds = list[Rejected](), Counter[str]()
+        self.rejected, self.kinds = Rejections(on_error == "skip"), Counter[str]()
         others = [source for source in inputs.sources if source.kind not in ARCHIVED and source.location]
         self.ignored = [*inputs.ignored, *(Ignored(source.path, "not a web archive") for source in others)]
         self._sources = [source for source in inputs.sources if source not in others]
-        self._skip, self._workers, self._work = on_error == "skip", HtmlWorkers(html or "page", threads), WorkDirectory()
+        self._workers, self._work = HtmlWorkers(html or "page", threads), WorkDirectory()
         self._position, self._records = Position(self._sources), ArchiveRecords()
         self._urls: dict[str, int] = {}
         self._paths: dict[str, int] = {}
@@ -108,10 +108,8 @@ class PageCaptures:
         self._columns = [array("q") for _ in range(8)]
         self._order: Ints = np.zeros(0, np.int64)
 
-    def __enter__(self) -> PageCaptures:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Remove the temporary copies of streams, and end other processes."""
         self._workers.close()
         self._records.close()
         self._work.close()
@@ -138,14 +136,14 @@ class PageCaptures:
             self._position.at, source.seen = index, 0
             try:
                 copy_stream(source, self._work)
-                if source.problem or source.kind not in ARCHIVED:
-                    raise DocumentError(source.path, None, source.problem or "neither a web archive nor an index of them")
+                if source.kind not in ARCHIVED:
+                    raise DocumentError(source.path, None, "neither a web archive nor an index of them")
                 for entry, place in _iterate_records(source):
                     self._examine(source, index, entry, place)
                     if len(self._kinds) % 1000 == 0:
                         report("reading", len(self._kinds), None)
             except DocumentError as error:
-                self._reject(error)
+                self.rejected.add(error)
         self._position.at = len(self._sources)
         self._sort()
 
@@ -162,7 +160,7 @@ class PageCaptures:
             if not head.url or head.date is None:
                 raise RecordError(f"it has no {'date' if head.url else 'URL'}")
         except (RecordError, BrokenRecord) as error:
-            self._reject(DocumentError(source.path, entry.number, f"{entry.place}: {error}"))
+            self.rejected.add(DocumentError(source.path, entry.number, f"{entry.place}: {error}"))
             return
         if place is None:
             reason = ("its records are compressed together, so that they cannot be read one by one; compress each record by "
@@ -214,12 +212,6 @@ class PageCaptures:
             if left_out:
                 self.kinds[name] += left_out
 
-    def _reject(self, error: DocumentError) -> None:
-        """Raise the error, or record it where errors are skipped."""
-        if not self._skip:
-            raise error
-        self.rejected.append(Rejected(error.path, error.number, error.reason))
-
     # ---- the second pass
 
     def __iter__(self) -> Iterator[tuple[PageCapture, CapturedText | None]]:
@@ -232,7 +224,7 @@ class PageCaptures:
             url, date, index, line = (column[i] for column in self._columns[:4])
             source, kind = self._sources[index], self._kinds[i]
             if isinstance(text, (RecordError, BrokenRecord)):
-                self._reject(DocumentError(source.path, line, str(text)))
+                self.rejected.add(DocumentError(source.path, line, str(text)))
                 continue
             moment = _EPOCH + date * _MICROSECOND
             yield PageCapture(names[url], moment, source.path, line, kind == _REVISIT, kind == _GONE), text

@@ -19,7 +19,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from ndcore._types import Ints
+from ndcore._types import Closing, Ints
 from ndcore.checks import missing
 from ndcore.files.arrow import (
     check_names,
@@ -168,7 +168,7 @@ def _list_dictionary_columns(pa: Any, file: Any) -> list[str]:
     return names
 
 
-class ParquetFile:
+class ParquetFile(Closing):
     """A Parquet file.
 
     Attributes
@@ -199,10 +199,8 @@ class ParquetFile:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DocumentError(source.path, None, f"not a readable Parquet file: {get_first_line(error)}") from error
 
-    def __enter__(self) -> ParquetFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._stack.close()
 
     def batches(self, columns: Iterable[str] | None = None, rows: Ints | None = None) -> Iterator[tuple[int, Any]]:

@@ -35,8 +35,7 @@ def expand_pattern(url: str) -> list[str]:
     base = url.partition("?")[0] if url.startswith(("http://", "https://")) else url
     if not _MAGIC.search(base):
         return [url]
-    with _convert_errors(url):
-        files, path = _open_filesystem(url)
+    with _reach(url) as (files, path):
         matches = sorted(name for name, about in files.glob(path, detail=True).items() if about["type"] == "file")
     if not matches:
         raise DocumentError(url, None, "no file matches")
@@ -53,8 +52,7 @@ def list_files(url: str) -> list[tuple[str, str]] | None:
     UsageError
         A file has a name that no file below ``kept/`` can have.
     """
-    with _convert_errors(url):
-        files, path = _open_filesystem(url)
+    with _reach(url) as (files, path):
         if files.info(path)["type"] != "directory":
             return None
         names = sorted(files.find(path))
@@ -71,12 +69,11 @@ def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
     """Yield the first 64 KiB of each file, or 1 MiB of bzip2. Raises DocumentError."""
     for start in range(0, len(urls), _AT_ONCE):
         part = urls[start : start + _AT_ONCE]
-        with _convert_errors(part[0]):
-            files, _ = _open_filesystem(part[0])
+        with _reach(part[0]) as (files, _):
             paths = [_open_filesystem(url)[1] for url in part]
             heads = files.cat_ranges(paths, [0] * len(part), [_HEAD] * len(part), on_error="return")
-        for url, path, head in zip(part, paths, heads, strict=True):
-            with _convert_errors(url):
+        for url, head in zip(part, heads, strict=True):
+            with _reach(url) as (files, path):
                 if isinstance(head, Exception):
                     raise head
                 yield files.cat_file(path, start=0, end=_HEAD << 4) if head.startswith(b"BZh") else head
@@ -84,8 +81,7 @@ def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
 
 def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
     """Yield the bytes of a file, in chunks of at most `size`. Raises DocumentError."""
-    with _convert_errors(url):
-        files, path = _open_filesystem(url)
+    with _reach(url) as (files, path):
         streamed = {"block_size": 0} if url.startswith(("http://", "https://")) else {}  # servers may not support ranges
         with files.open(path, "rb", **streamed) as file:
             while data := file.read(size):
@@ -95,10 +91,8 @@ def read_remote_chunks(url: str, size: int) -> Iterator[bytes]:
 @contextlib.contextmanager
 def open_remote(url: str, buffer: int) -> Iterator[io.BufferedReader]:
     """Open a file in place, with a buffer of this many bytes; see `has_ranges`. Raises DocumentError."""
-    with _convert_errors(url):
-        files, path = _open_filesystem(url)
-        with files.open(path, "rb") as file:
-            yield io.BufferedReader(file, buffer)
+    with _reach(url) as (files, path), files.open(path, "rb") as file:
+        yield io.BufferedReader(file, buffer)
 
 
 def read_state(url: str) -> tuple[int | None, str]:
@@ -106,8 +100,7 @@ def read_state(url: str) -> tuple[int | None, str]:
 
     Raises DocumentError.
     """
-    with _convert_errors(url):
-        files, path = _open_filesystem(url)
+    with _reach(url) as (files, path):
         about = files.info(path)
     told = {re.sub("[_-]", "", name.lower()): str(value) for name, value in about.items()}
     size = about.get("size")
@@ -116,14 +109,12 @@ def read_state(url: str) -> tuple[int | None, str]:
 
 def has_ranges(url: str, size: int) -> bool:
     """Tell whether a part of a file of this size can be read alone, by reading its last byte. Raises DocumentError."""
-    with _convert_errors(url):
-        files, path = _open_filesystem(url)
-        with files.open(path, "rb") as file:
-            try:
-                file.seek(size - 1)
-                return len(file.read(1)) == 1
-            except ValueError:  # raised by fsspec if a server has no ranges
-                return False
+    with _reach(url) as (files, path), files.open(path, "rb") as file:
+        try:
+            file.seek(size - 1)
+            return len(file.read(1)) == 1
+        except ValueError:  # raised by fsspec if a server has no ranges
+            return False
 
 
 def _open_filesystem(url: str) -> tuple[Any, str]:
@@ -137,10 +128,10 @@ def _open_filesystem(url: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def _convert_errors(url: str) -> Iterator[None]:
-    """Turn errors of fsspec, and of the packages below it, into DocumentErrors of the URL."""
+def _reach(url: str) -> Iterator[tuple[Any, str]]:
+    """Yield what `_open_filesystem` returns; turn errors of fsspec, and of packages below it, into DocumentErrors."""
     try:
-        yield
+        yield _open_filesystem(url)
     except DocumentError:
         raise
     except Exception as error:

@@ -10,9 +10,9 @@ import datetime
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ndcore._types import Text
+from ndcore._types import Closing, Text
 from ndcore.files.blocks import Block
-from ndcore.files.errors import DocumentError, Rejected
+from ndcore.files.errors import DocumentError, Rejections
 from ndcore.files.field_values import parse_date
 from ndcore.files.provenance import Place
 from ndcore.files.records import Fields, Record, RecordError
@@ -31,7 +31,7 @@ class Dated(NamedTuple):
     place: Place
 
 
-class SinglePass:
+class SinglePass(Closing):
     """The documents of some files, in order; iterate once.
 
     Parameters
@@ -76,16 +76,13 @@ class SinglePass:
         optional = frozenset(others if self._may_lack_date else ())
         self._reader = SourceReader(Fields(texts, id_field, require_id, others, optional), html, threads=threads)
         self._sources, self.ignored = inputs.sources, list(inputs.ignored)
-        self._skip, self._date, self._field = on_error == "skip", date, date_field
+        self._date, self._field = date, date_field
         self._work, self._position = WorkDirectory(), Position(inputs.sources)
         self._told = told
-        self._given, self.rejected = 0, list[Rejected]()
+        self._given, self.rejected = 0, Rejections(on_error == "skip")
         self.by_tags: list[tuple[str | int, Place]] = []
 
-    def __enter__(self) -> SinglePass:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         """Remove the temporary copies of streams, and end other processes."""
         self._reader.workers.close()
         self._work.close()
@@ -106,7 +103,7 @@ class SinglePass:
         self._given -= 1
         if self.by_tags and self.by_tags[-1][1] == place:
             self.by_tags.pop()
-        self._reject(DocumentError(place.file, place.line, reason))
+        self.rejected.add(DocumentError(place.file, place.line, reason))
 
     def __iter__(self) -> Iterator[Dated]:
         """Yield the documents.
@@ -121,20 +118,18 @@ class SinglePass:
             try:
                 yield from self._read_source(source)
             except DocumentError as error:
-                self._reject(error)
+                self.rejected.add(error)
         self._position.at = len(self._sources)
 
     def _read_source(self, source: Source) -> Iterator[Dated]:
         """Yield the documents of a source. Raises DocumentError if it cannot be read, or only up to some record."""
         copy_stream(source, self._work)
-        if source.problem:
-            raise DocumentError(source.path, None, source.problem)
         for item in self._reader.items(source, lambda number: True):
             if isinstance(item, tuple) and not isinstance(item, (Record, Block)):
                 if item[0] == 1 and source.kind == "object" and not source.named:
                     self.ignored.append(Ignored(source.path, "JSON without documents"))
                     return
-                self._reject(DocumentError(source.path, *item))
+                self.rejected.add(DocumentError(source.path, *item))
             elif item is not None:
                 yield from self._add_dates(source, iterate_records(item))
 
@@ -145,7 +140,7 @@ class SinglePass:
             try:
                 date = self._find_date(record)
             except RecordError as error:
-                self._reject(DocumentError(source.path, record.number, str(error)))
+                self.rejected.add(DocumentError(source.path, record.number, str(error)))
                 continue
             self._given += 1
             place = Place(source.path, record.number, record.offset, date)
@@ -164,12 +159,6 @@ class SinglePass:
             return parse_date(value)
         except RecordError as error:
             raise RecordError(f"the date field {self._field!r}: {error}") from None
-
-    def _reject(self, error: DocumentError) -> None:
-        """Raise the error, or record it where errors are skipped."""
-        if not self._skip:
-            raise error
-        self.rejected.append(Rejected(error.path, error.number, error.reason))
 
 
 def iterate_records(item: Record | Block) -> Iterator[Record]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ndcore._types import Ints
 from ndcore.choices import LONGEST_RECORD
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import refuse_unreadable
 from ndcore.files.formats import Format, guess_from_name, recognise
 from ndcore.files.remote import is_remote
 
@@ -240,13 +240,11 @@ def recognise_source(name: str, file: IO[bytes], binary: bool, encoding: str = "
 
 def starts_with(path: str, magic: bytes) -> bool:
     """Tell whether a file begins with `magic`; False for a stream, which can be read only once. Raises DocumentError."""
-    try:
+    with refuse_unreadable(path):
         if is_stream(path):
             return False
         with open(path, "rb") as file:
             return file.read(len(magic)) == magic
-    except OSError as error:
-        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
 
 
 def get_sizes(sources: Iterable[Source]) -> Iterator[int]:

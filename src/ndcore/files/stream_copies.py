@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO
 
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import DocumentError, refuse_unreadable
 from ndcore.files.formats import COLUMNAR, recognise
 from ndcore.files.remote import read_remote_chunks
 from ndcore.files.sources import STDIN, Source, explain_too_long, is_url
@@ -56,16 +56,17 @@ def copy_stream(source: Source, work: WorkDirectory) -> None:
     Raises
     ------
     DocumentError
-        The stream cannot be read or is not a document, or the copy cannot be written.
+        The stream cannot be read, or the copy cannot be written; or the source, a file too, is not a document.
     """
-    if source.location or source.problem:
-        return
-    try:
-        with contextlib.closing(read_chunks(source.path)) as stream:
-            _copy(source, stream, work)
-    except DocumentError as error:
-        source.problem = error.reason
-        raise
+    if not source.location and not source.problem:
+        try:
+            with contextlib.closing(read_chunks(source.path)) as stream:
+                _copy(source, stream, work)
+        except DocumentError as error:
+            source.problem = error.reason
+            raise
+    if source.problem:
+        raise DocumentError(source.path, None, source.problem)
 
 
 def _copy(source: Source, stream: Iterator[bytes], work: WorkDirectory) -> None:
@@ -119,12 +120,9 @@ def read_chunks(path: str) -> Generator[bytes, None, None]:
     if is_url(path):
         yield from read_remote_chunks(path, _CHUNK)
         return
-    try:
-        with _open(path) as stream:
-            while data := stream.read(_CHUNK):
-                yield data
-    except OSError as error:
-        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
+    with refuse_unreadable(path), _open(path) as stream:
+        while data := stream.read(_CHUNK):
+            yield data
 
 
 def _open(path: str) -> IO[bytes]:
@@ -151,11 +149,9 @@ def read_path(path: str, longest: int) -> bytes:
     DocumentError
         It does not exist, is a directory, cannot be read, or has more than `longest` bytes.
     """
-    try:
+    with refuse_unreadable(path):
         if path != STDIN and Path(path).is_dir():
             raise DocumentError(path, None, "is a directory; name one document")
-    except OSError as error:
-        raise DocumentError(path, None, f"cannot be read: {error.strerror or error}") from error
     data = bytearray()
     with contextlib.closing(read_chunks(path)) as stream:
         for chunk in stream:

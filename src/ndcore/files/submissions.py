@@ -13,7 +13,7 @@ from ndcore._types import Ints, Text
 from ndcore.choices import COMPRESSIONS, LANGUAGES, TEXT_SUFFIXES
 from ndcore.files.discovery import name_inputs
 from ndcore.files.documents import FileDocuments
-from ndcore.files.errors import DocumentError, Rejected, UsageError
+from ndcore.files.errors import DocumentError, Rejections, UsageError
 from ndcore.files.formats import WHOLE
 from ndcore.files.lexer_processes import LexerError, LexerProcesses
 from ndcore.files.sources import Source, show_bytes
@@ -103,7 +103,7 @@ class Submissions:
         self._sources = {source.path: source for source in documents.sources}
         self.names: list[str] = []
         self._positions: list[list[int]] = []  # the positions of the documents of each submission
-        self.rejected: list[Rejected] = []
+        self.rejected = Rejections(skip)
 
     def read(self) -> Iterator[Submission]:
         """Yield the submissions.
@@ -113,13 +113,11 @@ class Submissions:
         DocumentError
             A document cannot be read, or not as a program in its language, and such files are not skipped.
         """
-        self.names, self._positions, self.rejected = [], [], []
+        self.names, self._positions, self.rejected = [], [], Rejections(self._skip)
         parts = self._parts(self._batches())
         for submission, positions, errors in self._make_submissions(parts):
             for error in errors:
-                if not self._skip:
-                    raise error
-                self.rejected.append(Rejected(error.path, error.number, error.reason))
+                self.rejected.add(error)
             if positions:
                 self.names.append(submission.name)
                 self._positions.append(positions)

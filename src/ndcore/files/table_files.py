@@ -10,7 +10,7 @@ import csv
 import datetime
 import importlib.util
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,6 +57,8 @@ class CodedValues(Sequence[Any]):
 
 
 Values: TypeAlias = Sequence[Any] | Ints
+
+ABSENT: Any = object()  # in place of a value: lines of JSON leave the field out; other formats have no such cells
 
 
 class Blocks:
@@ -141,14 +143,45 @@ def _encode_row(columns: list[Column], row: Sequence[Any]) -> bytes:
 
 
 def _encode_block(columns: list[Column], block: Sequence[Values]) -> tuple[int, bytes]:
-    """Encode a block of rows column by column, with the same result as `_encode_row`; return the number of rows, too."""
-    heads = [(", " if i else "{").encode() + to_json(column.name) + b": " for i, column in enumerate(columns)]
+    """Encode a block of rows; return the number of rows, too."""
+    values = (map(_convert_time, _as_list(each)) if column.kind == "time" else each
+              for column, each in zip(columns, block, strict=True))
+    return len(block[0]), encode_lines({column.name: each if isinstance(each, np.ndarray | CodedValues) else list(each)
+                                        for column, each in zip(columns, values, strict=True)})
+
+
+def encode_lines(columns: Mapping[str, Values]) -> bytes:
+    """Encode rows column by column as objects of JSON, each on a line. The first column has no `ABSENT`."""
+    heads: list[bytes] = []
+    cells: list[Ints | tuple[bytes, Ints, Ints]] = []
     try:
-        cells = [_encode_cells(map(_convert_time, _as_list(values)) if column.kind == "time" else values)
-                 for column, values in zip(columns, block, strict=True)]
+        for i, (name, values) in enumerate(columns.items()):
+            head = (", " if i else "{").encode() + to_json(name) + b": "
+            if isinstance(values, list) and ABSENT in values:
+                cells.append(_encode_fields(head, values))
+                heads.append(b"")
+            else:
+                cells.append(_encode_cells(values))
+                heads.append(head)
     except UnicodeEncodeError:  # only rows with a lone surrogate are ASCII
-        return len(block[0]), b"".join(_encode_row(columns, row) for row in Blocks([block]))
-    return len(block[0]), encode_rows([*heads, b"}\n"], cells, len(block[0]))
+        return b"".join(to_json(record) + b"\n" for record in list_records(columns))
+    return encode_rows([*heads, b"}\n"], cells, len(values))
+
+
+def list_records(columns: Mapping[str, Values]) -> list[dict[str, Any]]:
+    """List rows as records, without the fields that are `ABSENT`."""
+    rows = zip(*map(_as_list, columns.values()), strict=True)
+    return [{name: value for name, value in zip(columns, row, strict=True) if value is not ABSENT} for row in rows]
+
+
+def _encode_fields(head: bytes, values: Sequence[Any]) -> tuple[bytes, Ints, Ints]:
+    """Convert values to cells of `encode_rows`, each with its name before it, and empty for `ABSENT`."""
+    numbers: dict[tuple[type, Any], int] = {}  # of equal values; 1 and True are equal
+    which = np.fromiter((numbers.setdefault((type(value), value), len(numbers)) for value in values), np.int64, len(values))
+    distinct = [value for _, value in numbers]
+    encoded = iter(to_json_each(value for value in distinct if value is not ABSENT))
+    fields = [b"" if value is ABSENT else head + next(encoded).encode() for value in distinct]
+    return b"".join(fields), np.cumsum([0, *map(len, fields)], dtype=np.int64), which
 
 
 def _encode_cells(values: Iterable[Any] | Ints) -> Ints | tuple[bytes, Ints, Ints]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,16 +12,15 @@ from ndcore._types import Ints
 from ndcore.dedup.classes import CLASSES, RARE
 from ndcore.dedup.result import NearDuplicates, class_numbers
 from ndcore.files.document_fields import Ids
-from ndcore.files.json_values import finite_all, to_json, write_time
+from ndcore.files.json_values import finite_all, write_time
 from ndcore.files.outputs import OutputDirectory
 from ndcore.files.provenance import Place
+from ndcore.files.table_files import ABSENT, encode_lines, list_records
 from ndcore.pairs.assignments import largest_clusters
 
 CLUSTERS = "clusters.jsonl"
 ROWS = 1 << 14  # documents whose lines are made together
 DESCRIBED = 1 << 10  # documents that are described together
-SOMETIMES = ("file", "offset", "date", "representative_file", "representative_offset", "representative_date", "against",
-             "estimated")  # fields that are left out without a value
 ESTIMATED = ("shingle", "near", "contained", "chained")  # if only sketches were given
 
 
@@ -117,7 +116,7 @@ class NamedVerdicts:
 
     def line(self, position: int) -> dict[str, Any]:
         """Return the line of ``clusters.jsonl`` on one document."""
-        return next(self.lines(np.array([position])))
+        return list_records(self._lines(np.array([position])))[0]
 
     def describe(self, position: int) -> dict[str, Any]:
         """Return class, representative, resemblance and size of the cluster of one document, for annotations.
@@ -127,17 +126,21 @@ class NamedVerdicts:
         start = position - position % DESCRIBED
         if self._described[0] != start:  # annotations request documents in order
             part = np.arange(start, min(start + DESCRIBED, len(self)))
-            self._described = start, list(_iterate_records(self.columns(part)))
+            self._described = start, list_records(self.columns(part))
         return self._described[1][position - start]
 
-    def lines(self, positions: Ints) -> Iterator[dict[str, Any]]:
-        """Yield the lines of ``clusters.jsonl`` on documents."""
-        for start in range(0, len(positions), ROWS):
-            part = positions[start : start + ROWS]
-            yield from _iterate_records({"id": self.names(part), **self._get_place_columns(part, ""), **self.columns(part)})
+    def _lines(self, positions: Ints) -> dict[str, list[Any]]:
+        """Return the lines of ``clusters.jsonl`` on documents, as columns."""
+        return {"id": self.names(positions), **self._get_place_columns(positions, ""), **self.columns(positions)}
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write the lines of ``clusters.jsonl``, one for each dropped document, in the order of `by_loss`."""
+        dropped = self.by_loss()
+        for start in stoppable(range(0, len(dropped), ROWS)):
+            file.write(encode_lines(self._lines(dropped[start : start + ROWS])))
 
     def columns(self, positions: Ints) -> dict[str, list[Any]]:
-        """Return the fields of `describe` for many documents, as columns; None if a document lacks a field."""
+        """Return the fields of `describe` for many documents, as columns; `ABSENT` if a document lacks a field."""
         labels = self.labels[positions]
         beyond = labels >= len(self.labels)
         classes = [CLASSES[number] for number in self.classes[positions].tolist()]
@@ -153,16 +156,18 @@ class NamedVerdicts:
         if self.lost is not None:
             columns["lost"] = self.lost[positions].tolist()
         sketched = self._sketched | (beyond & self._against_sketched)
-        columns["against"] = [True if there else None for there in beyond.tolist()]
-        columns["estimated"] = [True if there and name in ESTIMATED else None
+        columns["against"] = [True if there else ABSENT for there in beyond.tolist()]
+        columns["estimated"] = [True if there and name in ESTIMATED else ABSENT
                                 for there, name in zip(sketched.tolist(), classes, strict=True)]
         return columns
 
     def _get_place_columns(self, positions: Ints, prefix: str) -> dict[str, list[Any]]:
-        """Return the fields of the places of documents, as columns."""
-        file, line, offset, date = self.places(positions)
-        dates = [None if when is None else write_time(when) for when in date]
-        return {f"{prefix}file": file, f"{prefix}line": line, f"{prefix}offset": offset, f"{prefix}date": dates}
+        """Return the fields of the places of documents, as columns. If a document has a file it has a line, also None."""
+        files, lines, offsets, dates = self.places(positions)
+        lines = [ABSENT if file is None else line for file, line in zip(files, lines, strict=True)]
+        dates = [None if date is None else write_time(date) for date in dates]
+        return {f"{prefix}file": _leave_out(files), f"{prefix}line": lines, f"{prefix}offset": _leave_out(offsets),
+                f"{prefix}date": _leave_out(dates)}
 
     def counts(self, start: int = 0, stop: int | None = None) -> dict[str, int]:
         """Count the dropped documents of each class from `start` to `stop`; rare classes only if they occur."""
@@ -197,10 +202,9 @@ class NamedVerdicts:
 
 
 def write_clusters(output: OutputDirectory, verdicts: NamedVerdicts) -> None:
-    """Write ``clusters.jsonl``: one line for each dropped document, in the order of `NamedVerdicts.by_loss`."""
+    """Write ``clusters.jsonl``."""
     with output.below(CLUSTERS).open("xb", buffering=1 << 20) as file:
-        for line in stoppable(verdicts.lines(verdicts.by_loss())):
-            file.write(to_json(line) + b"\n")
+        verdicts.write(file)
 
 
 def _take_ids(ids: Sequence[str | int] | Ids, positions: Ints) -> list[str | int]:
@@ -213,21 +217,6 @@ def _make_empty_places(positions: Ints) -> list[list[Any]]:
     return [[None] * len(positions) for _ in Place._fields]
 
 
-def _iterate_records(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield a record for each row of columns, without the fields of `SOMETIMES` that are None.
-
-    A record has a line, which may be None, if it has a file.
-    """
-    there = {name: name not in SOMETIMES or any(value is not None for value in column) for name, column in columns.items()}
-    for prefix in ("", "representative_"):
-        there[f"{prefix}line"] = there.get(f"{prefix}file", False)
-    columns = {name: column for name, column in columns.items() if there[name]}
-    names, partial = list(columns), [name for name in SOMETIMES if None in columns.get(name, ())]
-    for row in zip(*columns.values(), strict=True):
-        record = dict(zip(names, row, strict=True))
-        for name in partial:
-            if record[name] is None:
-                del record[name]
-                if name.endswith("file"):
-                    del record[f"{name.removesuffix('file')}line"]
-        yield record
+def _leave_out(values: list[Any]) -> list[Any]:
+    """Put `ABSENT` in place of None."""
+    return [ABSENT if value is None else value for value in values]

@@ -21,7 +21,7 @@ from typing import IO, NamedTuple, Protocol
 
 from ndcore.choices import COMPRESSIONS
 from ndcore.files.compression import CODECS, DamagedData, Frame, read_frames
-from ndcore.files.errors import DocumentError
+from ndcore.files.errors import DocumentError, refuse_unreadable
 from ndcore.files.file_reader import open_counted
 from ndcore.files.sources import Source
 from ndcore.files.text_encoding import is_utf8
@@ -420,11 +420,8 @@ def iterate_entries(source: Source) -> Iterator[ArchiveEntry]:
     DocumentError
         The file cannot be read, or holds neither WARC nor ARC records.
     """
-    try:
-        with open_counted(source) as file:
-            yield from _Reader(ArchiveStream(file, source.stored, source.path), source.path, source.longest).entries()
-    except OSError as error:
-        raise DocumentError(source.path, None, f"cannot be read: {error.strerror or error}") from error
+    with refuse_unreadable(source.path), open_counted(source) as file:
+        yield from _Reader(ArchiveStream(file, source.stored, source.path), source.path, source.longest).entries()
 
 
 def read_first(stream: ArchiveStream, path: str, longest: int) -> ArchiveEntry:

@@ -13,12 +13,7 @@ from numpy.typing import ArrayLike
 from ndcore._types import Floats
 from ndcore.checks import checked_int, checked_shape, checked_threshold
 from ndcore.filters.background import BACKGROUND, Unrelated
-from ndcore.filters.pass_probability import (
-    inflection,
-    miss_of_design,
-    pass_probability,
-    resemblance_at,
-)
+from ndcore.filters.pass_probability import inflection, miss_of_design, pass_probability, resemblance_at
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.filters.priors import Errors, Given, Prior
 from ndcore.notebook import NotebookTable, fact_table, show_result

@@ -16,7 +16,6 @@ loses them; 1 − P, the sum over i < r, then has them: `miss_probability`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import overload
 
 import numpy as np
@@ -77,47 +76,23 @@ def miss_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need
 
 
 def _tail(rho: ArrayLike, groups: int, group_size: int, counts: range) -> float | Floats:
-    """Compute the probability that the number of groups that agree is in `counts`, as a sum of positive terms."""
+    """Compute the probability that the number of groups that agree is in `counts`, as a sum of positive terms.
+
+    A term is C(k, i) p^i (1 - p)^(k - i), computed by its logarithm.
+    """
     rho = checked_resemblance(rho)
     total = np.zeros_like(rho)
-    with np.errstate(under="ignore"):
-        for log_term in _log_terms(rho, groups, group_size, counts):
-            total += np.exp(log_term)
-    total = np.minimum(total, 1.0)
-    return total if total.ndim else float(total)
-
-
-def _log_terms(rho: Floats, groups: int, group_size: int, counts: range) -> Iterator[Floats]:
-    """Yield log(C(k, i) p^i (1 - p)^(k - i)) for every i in `counts`."""
     with np.errstate(divide="ignore", under="ignore"):
         log_p = group_size * np.log(rho)
         log_q = log_complement(log_p)
-    for i in counts:
-        log_term = np.full_like(rho, log_coefficient(groups, i))
-        if i > 0:
-            log_term += i * log_p
-        if i < groups:
-            log_term += (groups - i) * log_q
-        yield log_term
-
-
-@overload
-def log_pass_probability(rho: float, groups: int = 6, group_size: int = 14, need: int = 2) -> float: ...
-@overload
-def log_pass_probability(
-    rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats: ...
-def log_pass_probability(rho: ArrayLike, groups: int = 6, group_size: int = 14, need: int = 2) -> float | Floats:
-    """Compute the natural logarithm of `pass_probability`, which does not underflow; -inf if nothing passes.
-
-    Parameters and errors as in `pass_probability`. Divided by log(10), it is the curve of Broder 2000, Figure 2.
-    """
-    groups, group_size, need = checked_shape(groups, group_size, need)
-    array = checked_resemblance(rho)
-    total = np.full_like(array, -np.inf)
-    for log_term in _log_terms(array, groups, group_size, range(need, groups + 1)):
-        total = np.logaddexp(total, log_term)
-    misses = np.asarray(_tail(array, groups, group_size, range(need)))
-    total = np.where(misses < 0.5, np.log1p(-np.minimum(misses, 0.5)), total)
+        for i in counts:
+            log_term = np.full_like(rho, log_coefficient(groups, i))
+            if i > 0:
+                log_term += i * log_p
+            if i < groups:
+                log_term += (groups - i) * log_q
+            total += np.exp(log_term)
+    total = np.minimum(total, 1.0)
     return total if total.ndim else float(total)
 
 

@@ -7,12 +7,11 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from ndcore._types import AnyPath, Text
+from ndcore._types import AnyPath, Closing, Text
 from ndcore.checks import check_choice, check_ids, checked_int, checked_memory_limit
 from ndcore.dedup.settings import write_settings
 from ndcore.files.json_values import to_json
@@ -62,7 +61,7 @@ class Question:
     shared: bool
 
 
-class Session:
+class Session(Closing):
     """Ask people which pairs of a collection are duplicates, and find the measure and threshold that agree with them.
 
     Parameters
@@ -165,12 +164,6 @@ class Session:
     def answered(self) -> tuple[Answered, ...]:
         """All draws so far, with their answers."""
         return tuple(self._log.state.draws)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the log, and release the directory for other processes."""

@@ -13,7 +13,6 @@ from ndcore._types import Bools, Ints, UInts
 from ndcore.parallel import cut
 from ndcore.phases.columns import (
     Batches,
-    arrow,
     as_batch,
     binary_column,
     byte_rows,
@@ -21,6 +20,7 @@ from ndcore.phases.columns import (
     drop_empty,
     lists_of,
     numbers,
+    pa,
     row_changes,
     values_of,
 )
@@ -164,7 +164,7 @@ def _expand_runs(
     sizes, ranks = np.diff(starts), entries.ranks
     long = starts[:-1][(sizes > max_holders) & entries.whole[starts[:-1]]]
     if len(long):
-        none = arrow().nulls(len(long), "int64")
+        none = pa.nulls(len(long), "int64")
         yield as_batch(run=binary_column(entries.runs[long]), a=none, b=none)
     ends = np.repeat(np.where(sizes > max_holders, 0, starts[1:]), sizes)
     places = np.arange(int(starts[0]), int(starts[-1]))

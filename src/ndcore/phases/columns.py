@@ -9,15 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ndcore._types import AnyArray, Bools, Ints, UInts
-from ndcore.checks import imported
+from ndcore.checks import Late
 from ndcore.text.inputs import as_texts
 
 Batches = Iterable[Any]  # of pyarrow.RecordBatch; pyarrow has no types
-
-
-def arrow() -> Any:
-    """Import pyarrow."""
-    return imported("pyarrow", "ndcore.phases")
+pa: Any = Late("pyarrow", "ndcore.phases")
 
 
 def drop_empty(batches: Batches) -> Iterator[Any]:
@@ -27,7 +23,6 @@ def drop_empty(batches: Batches) -> Iterator[Any]:
 
 def as_batch(**columns: Any) -> Any:
     """Make a record batch from NumPy arrays and Arrow arrays."""
-    pa = arrow()
     arrays = [column if isinstance(column, pa.Array) else pa.array(column) for column in columns.values()]
     return pa.RecordBatch.from_arrays(arrays, list(columns))
 
@@ -66,7 +61,7 @@ def values_of(column: Any) -> tuple[UInts, Ints]:
 
     column: int64, a value in each row, or binary, of 8 bytes for each value, any number of them in a row; without nulls.
     """
-    if arrow().types.is_int64(column.type):
+    if pa.types.is_int64(column.type):
         return column.to_numpy().view(np.uint64), np.arange(len(column) + 1)
     data, bounds = bytes_of(column)
     return np.frombuffer(data[bounds[0] : bounds[-1]].tobytes(), "<u8"), (bounds - bounds[0]) // 8
@@ -91,7 +86,6 @@ def binary_column(rows: NDArray[np.uint8]) -> Any:
 
 def cut_binary(data: AnyArray, bounds: Ints) -> Any:
     """Return the binary column of the values data[bounds[i] : bounds[i + 1]] of bytes; bounds begin at 0."""
-    pa = arrow()
     narrow = int(bounds[-1]) < 1 << 31
     kind, offsets = (pa.binary(), bounds.astype(np.int32)) if narrow else (pa.large_binary(), bounds)
     return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
@@ -99,7 +93,6 @@ def cut_binary(data: AnyArray, bounds: Ints) -> Any:
 
 def lists_of(values: AnyArray, bounds: Any) -> Any:
     """Return the column of the lists values[bounds[i] : bounds[i + 1]]."""
-    pa = arrow()
     return pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), pa.array(values))
 
 

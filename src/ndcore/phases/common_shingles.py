@@ -19,12 +19,12 @@ from ndcore.dedup.documents import FirstPass
 from ndcore.pairs.common_shingles import COMMON_CLASSES, CommonShingles
 from ndcore.phases.columns import (
     Batches,
-    arrow,
     as_batch,
     binary_column,
     byte_rows,
     drop_empty,
     numbers,
+    pa,
     read_column,
     row_changes,
 )
@@ -98,7 +98,6 @@ def count_candidates(
                 tally = _LabelledTally()
     if key_type is not None:
         yield tally.rows(key_type)
-        pa = arrow()
         yield as_batch(key=pa.nulls(1, key_type), against=pa.nulls(1, "bool"), value=pa.nulls(1, "int64"),
                        label=pa.array([b""]), holders=np.zeros(1, np.int64), classes=pa.array([[]], pa.list_(pa.binary())),
                        documents=np.array([read]), digests=np.array([summed]))
@@ -117,7 +116,7 @@ def _as_batch(
     values: UInts, labels: NDArray[np.uint8], holders: Ints, classes: NDArray[np.uint8], bounds: Ints, key: Any, against: Any
 ) -> Any:
     """Make the rows of shingles; row i has the classes from bounds[i] to bounds[i + 1]."""
-    pa, zeros = arrow(), np.zeros(len(values), np.int64)
+    zeros = np.zeros(len(values), np.int64)
     lists = pa.ListArray.from_arrays(pa.array(bounds.astype(np.int32)), binary_column(classes))
     return as_batch(key=key, against=against, value=values.view(np.int64), label=binary_column(labels), holders=holders,
                     classes=lists, documents=zeros, digests=zeros)
@@ -185,6 +184,6 @@ class _LabelledTally:
         (groups, values, holders), (class_groups, class_values, *ends) = self._holders[0], self._classes[0]
         sizes = np.diff(np.append(np.flatnonzero(row_changes(class_groups, class_values)), len(class_groups)))
         names = np.frombuffer(b"".join(self._labels), np.uint8).reshape(max(1, len(self._labels)), -1)
-        pa, bounds = arrow(), np.append(0, np.cumsum(sizes))
+        bounds = np.append(0, np.cumsum(sizes))
         return _as_batch(values, names[groups], holders, np.column_stack(ends).view(np.uint8), bounds,
                          pa.nulls(len(values), key_type), pa.nulls(len(values), "bool"))

@@ -23,7 +23,7 @@ from ndcore.pairs.candidates import Runs
 from ndcore.pairs.long_runs import merge_runs
 from ndcore.pairs.scored import Scored
 from ndcore.phases.candidates import mix_features
-from ndcore.phases.columns import Batches, arrow, byte_rows, drop_empty, values_of
+from ndcore.phases.columns import Batches, byte_rows, drop_empty, pa, values_of
 from ndcore.phases.verification import Judgement, scored_batch
 
 IN_MEMORY = 32 << 20  # bytes of documents that a task compares with a block at a time
@@ -111,7 +111,7 @@ def find_representatives(block: Any, *, judgement: Judgement) -> Any:
         a, b = meetings.joins(proposed, PROPOSED)
         star_ascending(a, b, np.ones(len(a)), False, best, labels)
         meetings.kernel.settle(proposed, (labels == own).view(np.uint8))
-    return block.filter(arrow().array(labels == own))
+    return block.filter(pa.array(labels == own))
 
 
 def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, either: bool) -> Iterator[Any]:
@@ -120,7 +120,7 @@ def compare_holders(batches: Batches, *, block: Any, judgement: Judgement, eithe
     Yields accepted pairs like `scored_batch`; the block has `a` or, with `either`, one of both. A row with a = b says that
     a document of the block was itself among the compared documents. Holds the block, and 32 MB of others.
     """
-    pa, ranks, features = arrow(), block["rank"].to_numpy(), np.unique(_read_features(block)[0])
+    ranks, features = block["rank"].to_numpy(), np.unique(_read_features(block)[0])
     for others in _group_rows(batches):
         their = others["rank"].to_numpy()
         inside = np.isin(their, ranks)
@@ -150,7 +150,7 @@ def _group_rows(batches: Batches) -> Iterator[Any]:
     for batch in drop_empty(batches):
         held.append(batch)
         if sum(part.nbytes for part in held) >= IN_MEMORY:
-            yield arrow().Table.from_batches(held)
+            yield pa.Table.from_batches(held)
             held = []
     if held:
-        yield arrow().Table.from_batches(held)
+        yield pa.Table.from_batches(held)

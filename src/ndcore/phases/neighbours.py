@@ -11,7 +11,7 @@ import numpy as np
 from ndcore._candidates import Bitmaps
 from ndcore._types import Ints, UInts
 from ndcore.checks import imported
-from ndcore.phases.columns import Batches, arrow, as_batch, byte_rows, drop_empty, numbers, values_of
+from ndcore.phases.columns import Batches, as_batch, byte_rows, drop_empty, numbers, pa, values_of
 from ndcore.phases.stored_texts import below
 from ndcore.phases.value_filter import may_have, may_share
 
@@ -78,7 +78,7 @@ def read_sharing(
                 taken = batch.take(np.flatnonzero(passed))
                 stored = {name: _as_plain(taken.column(name)) for name in taken.schema.names}
                 yield as_batch(**{name: stored[name] for name in columns}, **{
-                    name: stored.get(name, arrow().nulls(taken.num_rows, kind)) for name, kind in decided.items()})
+                    name: stored.get(name, pa.nulls(taken.num_rows, kind)) for name, kind in decided.items()})
         except (OSError, KeyError, ValueError) as error:
             raise ValueError(f"{root}/{file} cannot be read: {error}; a table of a collection never changes") from error
 
@@ -92,9 +92,9 @@ def _read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
 
 def _as_plain(column: Any) -> Any:
     """Return a column without a dictionary, and a struct as JSON."""
-    types = arrow().types
+    types = pa.types
     if types.is_struct(column.type):
-        return arrow().array([json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":"))
+        return pa.array([json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":"))
                               for value in column.to_pylist()], "string")
     return column.cast("string") if types.is_dictionary(column.type) else column
 

@@ -19,13 +19,13 @@ from ndcore.pairs.prefix_candidates import GOLDEN
 from ndcore.phases.candidates import pack_entries
 from ndcore.phases.columns import (
     Batches,
-    arrow,
     as_batch,
     binary_column,
     byte_rows,
     cut_binary,
     drop_empty,
     numbers,
+    pa,
     read_column,
     values_of,
 )
@@ -80,7 +80,7 @@ def _bytes_of_samples(sketches: Sketches) -> tuple[NDArray[np.uint8], Ints]:
 
 def _rows_or_nulls(rows: NDArray[np.uint8] | None, n: int) -> Any:
     """Convert rows of bytes to a binary column; without rows, n nulls."""
-    return arrow().nulls(n, arrow().binary()) if rows is None else binary_column(rows)
+    return pa.nulls(n, pa.binary()) if rows is None else binary_column(rows)
 
 
 def _deciding(
@@ -93,12 +93,11 @@ def _deciding(
             found.append(OF_SAMPLE + digest(int(moduli[i]).to_bytes(8, "little") + samples[begin:end].tobytes()))
         else:
             found.append(None if otherwise is None else OF_TEXT + otherwise[i].tobytes())
-    return arrow().array(found, arrow().binary())
+    return pa.array(found, pa.binary())
 
 
 def _levels(sketches: Sketches, sizes: Ints) -> Any:
     """Count the members of each sample at the modulus, at twice the modulus, and so on, up to the last member."""
-    pa = arrow()
     n = len(sketches)
     if sketches.moduli is None:
         members = sizes // sketches.values.dtype.itemsize
@@ -211,5 +210,5 @@ def _measure_pairs(
     if len(kept):
         columns = {"common": overlaps.common, "in_a": overlaps.in_a, "in_b": overlaps.in_b, "resemblance": resemblance,
                    "weight": weight}
-        yield as_batch(**{name: batch.column(name).take(arrow().array(kept)) for name in "ab"},
+        yield as_batch(**{name: batch.column(name).take(pa.array(kept)) for name in "ab"},
                        **{name: column[kept] for name, column in columns.items()})

@@ -16,6 +16,7 @@ from ndcore._batch import Batch
 from ndcore._cluster import components
 from ndcore._sets import distinct
 from ndcore._types import Ints, UInts
+from ndcore.checks import Late
 from ndcore.dedup.near_duplicates import near_duplicates, plan_sketches
 from ndcore.dedup.rules import Rules
 from ndcore.filters.design import FilterDesign, least_equal_minima
@@ -23,12 +24,14 @@ from ndcore.pairs.keep_order import KeepOrder
 from ndcore.pairs.representatives import choose_representatives
 from ndcore.pairs.scored import Scored
 from ndcore.phases.candidates import expand_runs, pack_entries
-from ndcore.phases.columns import arrow, binary_column, byte_rows, cut_binary, numbers, row_changes, values_of
+from ndcore.phases.columns import binary_column, byte_rows, cut_binary, numbers, pa, row_changes, values_of
 from ndcore.phases.sketches import sketch_documents
 from ndcore.phases.verification import Judgement
 from ndcore.text.digests import first_equal
 from ndcore.text.inputs import as_texts, pieces
 from ndcore.text.shingling import Shingling
+
+pc: Any = Late("pyarrow.compute", "ndcore.phases")
 
 SKETCH, ENTRY, PAIR, HOLDER, TEXT, SET, EQUAL, NEAR, LONG, FIRST = range(10)  # kinds of rows; from EQUAL on they are answers
 COLUMNS = ["key", "kind", "a", "b", "resemblance", "data"]
@@ -86,7 +89,7 @@ class Shuffles:
             data = np.hstack([deciding, numbers(batch, "valid").astype(np.uint8)[:, None], features])
             key = np.ascontiguousarray(deciding[:, :8]).view("<u8")[:, 0]
             made.append(_rows(SKETCH, key, batch.column("id"), data=binary_column(data)))
-        return arrow().concat_tables(made)
+        return pa.concat_tables(made)
 
     def find_equal(self, rows: Any) -> Any:
         """Find equal documents; list the features of each document that equals no earlier one.
@@ -100,7 +103,7 @@ class Shuffles:
         leader = first_equal(data[:, :16], [valid], _number_ids(ids)[0])
         equal, compared = np.flatnonzero(leader != own), np.flatnonzero((leader == own) & (valid > 0))
         features, keys = np.ascontiguousarray(data[compared, 17:]).view("<u8"), rows["key"].to_numpy()
-        return arrow().concat_tables([
+        return pa.concat_tables([
             _rows(FIRST, keys[:1], ids[:1]),
             _rows(EQUAL, keys[equal], ids.take(leader[equal]), ids.take(equal)),
             _rows(ENTRY, features.reshape(-1), ids.take(np.repeat(compared, self.design.groups))),
@@ -120,7 +123,7 @@ class Shuffles:
             a, b = numbers(batch, "a"), numbers(batch, "b")
             for x, y in ((a, b), (b, a)):
                 made.append(_rows(PAIR, keys[x], ids.take(x), ids.take(y), data=batch.column("run")))
-        return arrow().concat_tables(made)
+        return pa.concat_tables(made)
 
     def list_texts(self, pages: Any) -> Any:
         """Make a row for each text of a table of pages, in their order."""
@@ -133,8 +136,6 @@ class Shuffles:
 
         A pair is compared in the first run that it is in.
         """
-        import pyarrow.compute as pc
-
         texts, pairs = _select(rows, TEXT), _select(rows, PAIR)
         check_ids(texts["a"])
         place, other = _places(pairs["a"], texts["a"]), _number_ids(_column(pairs, "b"))[0]
@@ -148,7 +149,7 @@ class Shuffles:
         sets = self._form_sets(_column(texts.take(wanted), "data"))
         first = pc.less(pairs["a"], pairs["b"]).to_numpy()  # the second document has the pair, too
         holders = _column(_select(rows, HOLDER), "a").unique()
-        return arrow().concat_tables([
+        return pa.concat_tables([
             _answers(rows),
             _rows(LONG, _keys(holders), holders),
             _rows(SET, run[of_run], texts["a"].take(place[of_run]), data=sets.take(of_set)),
@@ -161,7 +162,7 @@ class Shuffles:
         for _, piece in pieces(as_texts(texts)):
             values, offsets = distinct(*self.judgement.sketcher.shingling.fingerprints_many(piece, threads=1))
             made.append(cut_binary(values.astype("<u8").view(np.uint8), 8 * offsets).cast(texts.type))
-        return arrow().chunked_array(made, texts.type)
+        return pa.chunked_array(made, texts.type)
 
     def compare(self, rows: Any) -> Any:
         """Compare the pairs; a row for each that is near."""
@@ -171,7 +172,7 @@ class Shuffles:
         for near in self.judgement.accept(judged, _places(pairs["a"], ids), _places(pairs["b"], ids)):
             a, b = ids.take(near.a), ids.take(near.b)
             made.append(_rows(NEAR, np.zeros(len(a), np.uint64), a, b, resemblance=near.resemblance))
-        return arrow().concat_tables(made)
+        return pa.concat_tables(made)
 
     def choose(self, rows: Any, read: Callable[[Any], Any]) -> Any:
         """Choose which documents to drop: a table of their ``id`` and ``label``, the id of the one that represents each.
@@ -180,7 +181,6 @@ class Shuffles:
         near pairs connect with them. No near pair leads out of this set, so `near_duplicates` of only these documents is
         correct.
         """
-        pa = arrow()
         ids = _number_ids(pa.concat_arrays([_column(rows, "a"), _column(rows, "b").drop_null()]))[1]
         near, equal, own = _select(rows, NEAR), _select(rows, EQUAL), np.arange(len(ids))
         a, b, long = (_places(values, ids) for values in (near["a"], near["b"], _select(rows, LONG)["a"]))
@@ -204,8 +204,6 @@ def check_ids(ids: Any) -> None:
 
     Rows are chosen by their ids: with a repeated one all copies would be dropped, with a missing one the row would be lost.
     """
-    import pyarrow.compute as pc
-
     if ids.null_count:
         raise ValueError(f"{ids.null_count} ids are missing (null); give every document an id")
     counts = pc.value_counts(ids)
@@ -217,7 +215,6 @@ def check_ids(ids: Any) -> None:
 
 def _rows(kind: int, key: UInts, a: Any, b: Any = None, *, resemblance: Any = None, data: Any = None) -> Any:
     """Make a table of rows of one kind."""
-    pa = arrow()
     return pa.table([
         key, np.full(len(a), kind, np.int8), a, pa.nulls(len(a), a.type) if b is None else b,
         np.ones(len(a)) if resemblance is None else resemblance,
@@ -227,12 +224,12 @@ def _rows(kind: int, key: UInts, a: Any, b: Any = None, *, resemblance: Any = No
 
 def _select(rows: Any, kind: int) -> Any:
     """Select the rows of one kind."""
-    return rows.filter(arrow().array(rows["kind"].to_numpy() == kind))
+    return rows.filter(pa.array(rows["kind"].to_numpy() == kind))
 
 
 def _answers(rows: Any) -> Any:
     """Select the answers."""
-    return rows.select(COLUMNS).filter(arrow().array(rows["kind"].to_numpy() >= EQUAL))
+    return rows.select(COLUMNS).filter(pa.array(rows["kind"].to_numpy() >= EQUAL))
 
 
 def _column(table: Any, name: str) -> Any:
@@ -242,8 +239,6 @@ def _column(table: Any, name: str) -> Any:
 
 def _number_ids(ids: Any) -> tuple[Ints, Any]:
     """Number ids in ascending order: return the number of each, and the distinct ids."""
-    import pyarrow.compute as pc
-
     ascending = ids.unique()
     ascending = ascending.take(pc.sort_indices(ascending))
     return _places(ids, ascending), ascending
@@ -251,8 +246,6 @@ def _number_ids(ids: Any) -> tuple[Ints, Any]:
 
 def _places(ids: Any, among: Any) -> Ints:
     """Find the index of each id among others."""
-    import pyarrow.compute as pc
-
     places = pc.index_in(ids, value_set=among.cast(ids.type))
     if places.null_count:
         lost = ids.filter(pc.is_null(places))[0].as_py()
@@ -264,6 +257,5 @@ def _places(ids: Any, among: Any) -> Ints:
 
 def _keys(ids: Any) -> UInts:
     """Hash ids."""
-    pa = arrow()
     texts = ids if pa.types.is_large_binary(ids.type) or pa.types.is_binary(ids.type) else ids.cast(pa.large_string())
     return np.ascontiguousarray(Batch(as_texts(texts)).digests()[:, :8]).view("<u8")[:, 0]

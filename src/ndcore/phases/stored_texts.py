@@ -15,7 +15,7 @@ import numpy as np
 
 from ndcore._types import Ints
 from ndcore.checks import imported
-from ndcore.phases.columns import Batches, arrow, byte_rows, drop_empty, numbers, row_changes
+from ndcore.phases.columns import Batches, byte_rows, drop_empty, numbers, pa, row_changes
 from ndcore.phases.shingle_sets import form_sets
 from ndcore.text.shingling import Shingling
 
@@ -90,7 +90,7 @@ class _RowReader:
                 column = source.read_row_group(group, columns=[self._text])
                 if column.num_columns != 1:
                     raise ValueError(f"it has no column {self._text!r}: the DataFrame renamed it")
-                yield some, _plain(column.column(0)).take(arrow().array(rows[some] - bounds[group]))
+                yield some, _plain(column.column(0)).take(pa.array(rows[some] - bounds[group]))
         except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
             raise ValueError(f"the text of the document {name} cannot be read from {file}: {error}; {ADVICE}") from error
 
@@ -119,7 +119,6 @@ def below(root: str, file: str) -> Path:
 
 def _plain(column: Any) -> Any:
     """Return a column of a table as one array of large strings or bytes; other types are refused."""
-    pa = arrow()
     kind = str(column.type)
     if "string" not in kind and "binary" not in kind:
         raise ValueError(f"the column of texts is of type {kind}")

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ndcore.human import counted
-from ndcore.report.elements import (
-    show_grid,
-    show_making,
-    show_name,
-    show_page,
-    show_section,
-    show_tables,
-    show_text,
-)
+from ndcore.report.elements import show_grid, show_making, show_name, show_page, show_section, show_tables, show_text
 from ndcore.report.html import REPORT_STYLE, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
 

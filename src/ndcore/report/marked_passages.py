@@ -7,16 +7,7 @@ from typing import NamedTuple
 
 from ndcore._types import Text
 from ndcore.human import counted
-from ndcore.report.elements import (
-    fit,
-    shorten,
-    show_making,
-    show_name,
-    show_page,
-    show_section,
-    show_tables,
-    show_text,
-)
+from ndcore.report.elements import fit, shorten, show_making, show_name, show_page, show_section, show_tables, show_text
 from ndcore.report.html import REPORT_STYLE, read_beside
 from ndcore.report.model import Figure, ReportTable, versions
 

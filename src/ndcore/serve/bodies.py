@@ -174,16 +174,11 @@ def parse_body(route: Route, content_type: str, body: bytes, from_page: bool) ->
         values = parse_query(body)
         return [(name, value.replace("\r\n", "\n")) for name, value in values] if from_page else values
     if kind == JSON:
-        return _parse_json(body)
+        return parse_object(body, "the body")
     if kind == PLAIN and any(p.name == "text" for p in route.parameters):
         return [("text", body)]
     accepted = f"{JSON}, {FORM}" + (f", {PLAIN}" if any(p.name == "text" for p in route.parameters) else "")
     raise Refused(415, f"the Content-Type is {content_type!r:.80}; accepted: {accepted}")
-
-
-def _parse_json(body: bytes) -> list[tuple[str, Any]]:
-    """Parse an object of JSON."""
-    return parse_object(body, "the body")
 
 
 def parse_object(content: bytes, what: str) -> list[tuple[str, Any]]:

@@ -66,9 +66,6 @@ class BottomSketcher(Sketcher):
     def _parameters(self) -> dict[str, Any]:
         return {"kind": "bottom", "version": 1, "size": self.size, "bits": self.bits, "seed": self.seed}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BottomSketcher, (self.size, self.bits, self.seed, self.shingling, self.exact_sizes)
-
     def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
         return Bottoms(n, self.size, self.bits, self._permutations)
 

@@ -86,9 +86,6 @@ class DatasketchHasher(ToolSketcher):
             "method": f"datasketch-{self.scheme}",
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DatasketchHasher, (self.num_perm, self.seed, self.scheme)
-
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> DatasketchHasher:
         """Make the sketcher of a recipe. ValueError where the recipe is of another kind of sketch."""

@@ -98,9 +98,6 @@ class MinHasher(Sketcher):
             "method": self.method,
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MinHasher, (self.num_perm, self.bits, self.seed, self.shingling, self.method, self.exact_sizes)
-
     @classmethod
     def from_recipe(cls, recipe: Recipe, shingling: Shingling | None = None) -> MinHasher:
         """Make the sketcher of a recipe.

@@ -86,9 +86,6 @@ class ModSketcher(Sketcher):
     def _parameters(self) -> dict[str, Any]:
         return {"kind": "mod", "version": 1, "modulus": self.modulus, "size": self.size, "seed": self.seed}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ModSketcher, (self.modulus, self.seed, self.shingling, self.size, self.exact_sizes)
-
     def _sink(self, n: int, rows: AnyArray | None = None) -> Sink:
         return Mods(n, 0 if self.modulus == "adaptive" else self.modulus, self.size or 0, self._permutations)
 

@@ -88,9 +88,6 @@ class ScanossWinnower(ToolSketcher):
     def _parameters(self) -> dict[str, Any]:
         return {"kind": "winnow", "version": 1, "window": WINDOW, "robust": False, "seed": self.seed, "method": "scanoss"}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ScanossWinnower, ()
-
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> ScanossWinnower:
         """Make the sketcher of a recipe. RecipeMismatch where the recipe is another one."""

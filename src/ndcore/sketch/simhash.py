@@ -170,9 +170,6 @@ class SimHasher(Sketcher):
             "kind": "simhash", "version": 1, "bits": self.bits, "seed": self.seed, "weights": self._weights_named,
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SimHasher, (self.bits, self.weights, self.seed, self.shingling)
-
     @classmethod
     def from_recipe(cls, recipe: Recipe, shingling: Shingling | None = None, weights: Weights = None) -> SimHasher:
         """Make the sketcher of a recipe.

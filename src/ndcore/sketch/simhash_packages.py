@@ -76,9 +76,6 @@ class PackageSimHasher(ToolSketcher):
             "method": f"simhash-{self.package}",
         }  # fmt: skip
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return PackageSimHasher, (self.package,)
-
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> PackageSimHasher:
         """Make the sketcher of a recipe. ValueError where the recipe is of another kind of sketch."""

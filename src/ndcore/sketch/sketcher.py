@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
@@ -72,6 +73,10 @@ class Sketcher(ABC):
 
     def __hash__(self) -> int:
         return hash(self.recipe)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and its arguments: each parameter is an attribute of the same name."""
+        return type(self), tuple(getattr(self, name) for name in inspect.signature(type(self)).parameters)
 
     def sketch(self, text: Text) -> Sketches:
         """Sketch one text, as `sketch_many` does; Sketches of length 1."""

@@ -96,9 +96,6 @@ class WeightedMinHasher(Sketcher):
             "weights": self._weights_named,
         }  # fmt: skip
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return WeightedMinHasher, (self.num_perm, self.weights, self.seed, self.shingling)
-
     @classmethod
     def from_recipe(
         cls, recipe: Recipe, weights: SetWeights = None, shingling: Shingling | None = None

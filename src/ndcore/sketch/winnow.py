@@ -159,9 +159,6 @@ class Winnower(Sketcher):
     def _parameters(self) -> dict[str, Any]:
         return {"kind": "winnow", "version": 1, "window": self.window, "robust": self.robust, "seed": self.seed}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Winnower, (self.window, self.shingling, self.robust, self.seed)
-
     @property
     def guaranteed(self) -> int:
         """Tokens of a common run from which on it leaves a fingerprint: window + width − 1."""

@@ -130,7 +130,7 @@ def repeats(
         raise TypeError(f"within is True or False, got {within!r:.80}")
     if by is not None and (against is not None or exceptions is not None):
         raise ValueError("by=… cannot be combined with against=… or exceptions=…, whose documents have no labels")
-    limit = _divide_limit(memory_limit)
+    limit = checked_memory_limit(memory_limit, 3)  # for entries by fingerprint, by place, numbers of tokens; later, units
     thread_count(threads)
     reading = _open_reading({"texts": texts, "against": against, "exceptions": exceptions}, shingling)
     exempt: list[int] = []
@@ -168,12 +168,6 @@ def repeats(
             make_rows(layout, cut)
         with beside(partial(unfinished.put_rows, made[0], within), threads):
             return Repeats(made[0], *rest)
-
-
-def _divide_limit(memory_limit: int | str | None) -> int | None:
-    """Divide the limit by three: for entries by fingerprint, entries by place, and numbers of tokens; later, units."""
-    limit = checked_memory_limit(memory_limit)
-    return None if limit is None else max(1, limit // 3)
 
 
 def _open_reading(collections: dict[str, Any], shingling: Shingling | None) -> TokenReading:

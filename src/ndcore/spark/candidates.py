@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ndcore._types import UInts
 from ndcore.phases.candidates import expand_runs, list_features, select_holders
 from ndcore.phases.value_filter import MOST_WORDS
+from ndcore.spark.functions import F
 from ndcore.spark.verification import filter_of, filter_pair_of
 from ndcore.spark.work import Work
 
@@ -33,8 +34,6 @@ def find_candidates(
     Returns the distinct pairs, ``a`` < ``b``, with a summary, an aggregate over the ``run`` of each pair; and ``run``, the
     name of each long run. settings: of `expand_runs`.
     """
-    from pyspark.sql import functions as F
-
     together = entries.repartition("run").sortWithinPartitions(F.col("run"), F.col("whole").desc())
     expanded = work.apply(together, expand_runs, "run binary, a bigint, b bigint", **settings)
     candidates = work.keep(expanded.groupBy("a", "b", F.expr("if(b is null, run, null) as run")).agg(summary), step)

@@ -25,6 +25,7 @@ from ndcore.spark.documents import (
     refuse_taken,
     with_keys,
 )
+from ndcore.spark.functions import F
 from ndcore.spark.result import VERDICT, Verdicts, join_labels, pairs_by_key
 from ndcore.spark.stars import choose_representatives
 from ndcore.spark.versions import import_spark
@@ -157,8 +158,6 @@ def _count_pairs(
     work: Work, leaders: DataFrame, settings: Settings, grouping: Grouping
 ) -> tuple[DataFrame, DataFrame]:
     """Find the pairs that share a value, and measure them; return them, and the entries (run, rank) of common values."""
-    from pyspark.sql import functions as F
-
     values = work.apply(leaders.select("sample", "modulus"), list_values, "value bigint", settings=settings)
     count = leaders.selectExpr("coalesce(sum(length(sample)), 0L) div 8 as values").collect()[0]["values"]
     entries = work.apply(leaders.select("rank", "sample", "modulus"), list_members, ENTRIES, settings=settings,
@@ -225,8 +224,6 @@ def _conclude(documents: SparkDocuments, labels: DataFrame, grouping: Grouping) 
 
 def _common_by_key(long: DataFrame, names: DataFrame) -> DataFrame:
     """Return the common values with the key of their first holder."""
-    from pyspark.sql import functions as F
-
     counts = long.groupBy("run").agg(F.count("*").alias("holders"), F.min("rank").alias("first"))
     return counts.join(names.selectExpr("rank as first", "key as example"), "first").selectExpr(
         "bigint(conv(hex(run), 16, -10)) as value", "holders", "example")

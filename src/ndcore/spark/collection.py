@@ -39,6 +39,7 @@ from ndcore.spark.documents import (
     with_scopes,
 )
 from ndcore.spark.file_ranges import share_among_tasks
+from ndcore.spark.functions import F
 from ndcore.spark.manifest import TABLES, BatchId, CollectionManifest, Commit, Conflict, Segment, Versions
 from ndcore.spark.near_duplicates import SKETCHED
 from ndcore.spark.result import RANK, VERDICT, Verdicts, conclude_verdicts
@@ -492,8 +493,6 @@ class GrowingCollection:
 
     def _conclude(self, rows: DataFrame, decided: DataFrame) -> DataFrame:
         """Conclude the verdicts on documents by their rows, and the decisions on those that do not represent themselves."""
-        from pyspark.sql import functions as F
-
         rows = rows.withColumn("key", F.expr("struct(key.*, added)"))
         followers = decided.where("leader != rank").select("rank", "leader", "how")
         labels = decided.where("leader = rank and label != rank").selectExpr("rank", "label", "resemblance",
@@ -517,8 +516,6 @@ class GrowingCollection:
 
     def _sides(self, work: Work, df: DataFrame, key: dict[str, str], table: str) -> DataFrame:
         """Return the documents, with the places of their texts, which are copied if the collection has copies."""
-        from pyspark.sql import functions as F
-
         added = {} if self._by is None else {"scope": label_of(df, self._by, "by")}
         if self._copy:
             work.describe("copy of the texts")
@@ -591,8 +588,6 @@ class GrowingCollection:
 
         order: ``key`` and ``rank`` among them. total: of documents whose keys were read; none of them may be lost.
         """
-        from pyspark.sql import functions as F
-
         made = f"{SKETCHED}, size bigint, bitmap binary{', agrees binary' if self._agreement else ''}"
         sketched = work.apply(sides, sketch_documents, extend_schema(sides.drop("text"), made), text="text",
                               sketcher=self._sketcher, design=self.filter, must_agree=tuple(self.rules.must_agree) or None,
@@ -694,8 +689,6 @@ class GrowingCollection:
 
 def _with_names(rows: DataFrame) -> DataFrame:
     """Return rows of documents as `_read_sharing` does: keys are JSON, and ``added`` is not there."""
-    from pyspark.sql import functions as F
-
     return rows.withColumn("key", F.to_json("key")).drop("added")
 
 

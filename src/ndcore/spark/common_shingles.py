@@ -13,6 +13,7 @@ from ndcore.phases.common_shingles import LABEL_CELLS, count_candidates
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.documents import SparkDocuments, extend_schema
+from ndcore.spark.functions import F
 from ndcore.spark.probes import ReadTexts
 from ndcore.spark.verification import filter_of
 from ndcore.spark.versions import as_table
@@ -34,8 +35,6 @@ def find_common(
 
     The result equals `ndcore.pairs.common_shingles.find_common`. counts: of all shingles, by label.
     """
-    from pyspark.sql import functions as F
-
     ranked = documents.ranked
     label = F.col("label") if "label" in ranked.columns else F.lit(b"").alias("label")
     versions = documents.followers.where("how = 'version'")
@@ -79,8 +78,6 @@ def find_common(
 
 def with_groups(work: Work, documents: DataFrame, left_out: LabelledShingles) -> DataFrame:
     """Add the column ``group``, the number of each document's label in `left_out`, -1 for others."""
-    from pyspark.sql import functions as F
-
     if "label" not in documents.columns:
         return documents.withColumn("group", F.lit(left_out.labels.get(b"", -1)).cast("bigint"))
     table = work.table(list(left_out.labels.items()), label="binary", group="int64")

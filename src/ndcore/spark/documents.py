@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ndcore.dedup.rules import CALLERS
+from ndcore.spark.functions import F
 from ndcore.spark.work import ELSEWHERE, Work, is_classic
 
 if TYPE_CHECKING:
@@ -161,8 +162,6 @@ def type_of(df: DataFrame, name: str, role: str) -> DataType:
 
 def key_struct(key: dict[str, str]) -> Column:
     """Return the struct of the key's columns."""
-    from pyspark.sql import functions as F
-
     parts = ", ".join(f"{sql} as `{name.replace('`', '``')}`" for name, sql in key.items())
     return F.expr(f"struct({parts})")
 
@@ -171,8 +170,6 @@ def with_keys(
     df: DataFrame, text: str, key: dict[str, str], added: dict[str, Column], *, against: bool = False
 ) -> DataFrame:
     """Select the columns ``key`` (a struct), ``against``, ``text`` and the added ones."""
-    from pyspark.sql import functions as F
-
     kind = type_of(df, text, "text")
     if kind.typeName() not in ("string", "binary"):
         raise TypeError(f"text={text!r} is a column of type {kind.simpleString()}; texts are string or binary")
@@ -185,8 +182,6 @@ def with_keys(
 
 def label_of(df: DataFrame, label: str | Column, role: str) -> Column:
     """Return a binary column of 16 bytes that equal labels share; null and nan raise. Raises TypeError for other types."""
-    from pyspark.sql import functions as F
-
     if isinstance(label, str):
         type_of(df, label, role)
         label = F.col(f"`{label.replace('`', '``')}`")
@@ -205,15 +200,11 @@ def label_of(df: DataFrame, label: str | Column, role: str) -> Column:
 
 def digest_of(column: Column) -> Column:
     """Return 16 bytes of the SHA-256 of a binary column."""
-    from pyspark.sql import functions as F
-
     return F.unhex(F.substring(F.sha2(column, 256), 1, 32))
 
 
 def refuse_missing(kind: DataType, column: Column, message: str) -> Column:
     """Return the column with a check: a value that is null or nan raises."""
-    from pyspark.sql import functions as F
-
     missing = column.isNull()
     if kind.typeName() in _FLOATS:
         missing = missing | F.isnan(column)
@@ -244,8 +235,6 @@ def number_documents(
         SQL for ``how`` in `SparkDocuments.followers`, with ``first.bytes`` (and ``first.tokens``, if they are made) of the
         leader.
     """
-    from pyspark.sql import functions as F
-
     if work.recorded:
         sides = sides.withColumn("seen", F.xxhash64(*sides.columns))
     known = sides.drop("text")
@@ -262,8 +251,6 @@ def rank_rows(work: Work, rows: DataFrame, order: Sequence[str]) -> tuple[DataFr
 
     Returns them with the column ``rank``, the number of documents, and how many of them are in `against`.
     """
-    from pyspark.sql import functions as F
-
     sequence = [F.expr("against").desc(), *(F.expr(term) for term in order), F.col("key")]
     in_order = rows.sort(*sequence).withColumn("place", F.monotonically_increasing_id())  # in a partition
     placed = work.keep(in_order, "keep order").withColumn("part", F.expr(f"shiftright(place, {PLACE_BITS})"))
@@ -284,8 +271,6 @@ def rank_rows(work: Work, rows: DataFrame, order: Sequence[str]) -> tuple[DataFr
 
 def with_scopes(rows: DataFrame) -> DataFrame:
     """Mix ``agrees`` into ``scope``, where documents have digests of `must_agree`; without shingles only bytes decide."""
-    from pyspark.sql import functions as F
-
     if "agrees" not in rows.columns:
         return rows
     of_by = F.col("scope") if "scope" in rows.columns else F.lit(b"")
@@ -322,8 +307,6 @@ def check_keys(work: Work, sides: DataFrame) -> None:
 
 def _find_followers(work: Work, ranked: DataFrame, how: str) -> DataFrame:
     """Find the versions, and the documents that equal an earlier one, except documents without a deciding digest."""
-    from pyspark.sql import functions as F
-
     versions = None
     if "version" in ranked.columns:
         labelled = ranked.where("version is not null").select("version", "rank")

@@ -13,7 +13,7 @@ from ndcore.files.errors import UsageError
 from ndcore.files.file_reader import FileState, LineRange, count_lines, refuse_change, state_of
 from ndcore.files.remote import has_ranges
 from ndcore.files.sources import Source
-from ndcore.phases.columns import Batches, arrow
+from ndcore.phases.columns import Batches, pa
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def count_ranges(batches: Batches, *, cuts: list[tuple[FileRange, int, int]]) ->
         file, start, stop = cuts[at]
         lines = count_lines(file.source, start, stop)
         refuse_change(file.source, file.state, state_of(file.source))
-        yield arrow().record_batch([[at], [lines]], ["at", "lines"])
+        yield pa.record_batch([[at], [lines]], ["at", "lines"])
 
 
 def read_size(spark: SparkSession, name: str, default: str = "") -> int:

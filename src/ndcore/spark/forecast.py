@@ -22,13 +22,14 @@ from ndcore.files.formats import WHOLE
 from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.human import aligned, counted, format_numbers, format_sizes, format_times, human_bytes, printable
-from ndcore.phases.columns import Batches, arrow, read_column
+from ndcore.phases.columns import Batches, pa, read_column
 from ndcore.progress import resolve
 from ndcore.sketch.minhash import MinHasher
 from ndcore.spark.candidates import MOST_FEATURES
 from ndcore.spark.dedup_job import JobFiles
 from ndcore.spark.documents import FILE_KEY, type_of
 from ndcore.spark.file_ranges import LONGEST, FileRange, list_pieces, read_size, share_among_tasks
+from ndcore.spark.functions import F
 from ndcore.spark.inputs import find_sources, is_parquet, name_fields, read_parquet
 from ndcore.spark.near_duplicates import plan_rules, read_sides
 from ndcore.spark.options import FORMATS, JobOptions
@@ -221,8 +222,6 @@ def _add_stratum(side: InputEstimate, pieces: list[FileRange], read: list[Sample
 
 def _measure_parquet(rows: DataFrame, text: str, cores: int, sketcher: MinHasher) -> InputEstimate:
     """Count the rows of some Parquet files, and read the beginnings of their tasks' texts."""
-    from pyspark.sql import functions as F
-
     files = [re.sub("^file:///", "file:/", file) for file in rows.inputFiles()]  # as _metadata writes it
     chosen = files if len(files) <= MAX_PIECES else random.Random(1).sample(files, MAX_PIECES)
     some = rows if len(chosen) == len(files) else rows.where(F.col(FILE_KEY["file"]).isin(chosen))
@@ -272,7 +271,7 @@ def measure_files(
             number = i * len(tasks) + at
             copied = piece.lines is None and piece.source.is_remote
             piece.source.seen = 0
-            documents = read_documents(iter([arrow().record_batch({"at": [0]})]), tasks=[[piece]], **reading)
+            documents = read_documents(iter([pa.record_batch({"at": [0]})]), tasks=[[piece]], **reading)
             measure = _measure(documents, sketcher, float("inf") if copied else seconds / len(tasks[at]))
             lines = piece.source.kind == "jsonl" and not piece.source.compression
             seen = measure.written if lines else piece.source.seen
@@ -303,8 +302,8 @@ def _measure(batches: Iterable[Any], sketcher: MinHasher, seconds: float) -> Sam
         measure.sketching += time.process_time() - cpu
         measure.shingles += float(np.nansum(sketches.sizes))
         if "line" in batch.schema.names:
-            sink = arrow().BufferOutputStream()
-            pq.write_table(arrow().table(batch), sink, compression="snappy")
+            sink = pa.BufferOutputStream()
+            pq.write_table(pa.table(batch), sink, compression="snappy")
             measure.kept += sink.tell()
             lines = pc.sum(pc.binary_length(batch.column("line"))).as_py()
             measure.written += sink.tell() if lines is None else lines + batch.num_rows
@@ -318,7 +317,7 @@ def _measure(batches: Iterable[Any], sketcher: MinHasher, seconds: float) -> Sam
 def _as_row(number: int, measure: SampledPiece) -> Any:
     """Make a batch of one row of MEASURES."""
     names = [part.split()[0] for part in MEASURES.split(", ")]
-    return arrow().record_batch([[value] for value in (number, *vars(measure).values())], names)
+    return pa.record_batch([[value] for value in (number, *vars(measure).values())], names)
 
 
 # ---- the model

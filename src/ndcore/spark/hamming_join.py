@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from ndcore._types import UInts
 from ndcore.hamming.fingerprints import WIDE, checked_fingerprints
 from ndcore.hamming.table_plan import TablePlan, checked_search, plan_join
-from ndcore.phases.columns import arrow, numbers
+from ndcore.phases.columns import numbers, pa
 from ndcore.phases.fingerprints import match_fingerprints
 from ndcore.spark.documents import key_columns, key_struct, refuse_options, refuse_unstable, type_of
+from ndcore.spark.functions import F
 from ndcore.spark.versions import as_frame, as_table, import_spark
 from ndcore.spark.work import Work, check_executors
 
@@ -75,7 +76,6 @@ def hamming_join(
     Manku, Jain, Das Sarma (2007), Detecting near-duplicates for web crawling, §3.3, DOI 10.1145/1242572.1242592.
     """
     import_spark()
-    from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
     refuse_options("hamming_join", local_only)
@@ -101,8 +101,6 @@ def hamming_join(
 
 def _fingerprints_of(df: DataFrame, id: str | Sequence[str] | None, column: str, role: str) -> DataFrame:
     """Return ``id``, a struct of the key, and ``fingerprint``."""
-    from pyspark.sql import functions as F
-
     key = key_columns(df, id)
     kind = type_of(df, column, f"column of {role}")
     if kind.typeName() != "long":
@@ -123,5 +121,5 @@ def _queries_of(queries: Any, id: str | Sequence[str] | None, column: str) -> tu
         return queries, None
     listed = as_table(_fingerprints_of(queries, id, column, "queries").sort("id", "fingerprint"))
     asked = np.ascontiguousarray(numbers(listed.combine_chunks(), "fingerprint")).view(np.uint64)
-    names = arrow().table({"key": listed.column("id"), "position": np.arange(len(asked))})
+    names = pa.table({"key": listed.column("id"), "position": np.arange(len(asked))})
     return asked, as_frame(queries.sparkSession, names)

@@ -15,6 +15,7 @@ from ndcore.files.records import Fields
 from ndcore.files.sources import Source, is_url
 from ndcore.spark.documents import type_of
 from ndcore.spark.file_ranges import cut_files, share_among_tasks
+from ndcore.spark.functions import F
 from ndcore.spark.read_files import DOCUMENTS, KEYS, read_documents
 from ndcore.spark.work import Work
 
@@ -163,16 +164,12 @@ def _read(work: Work, sources: list[Source], step: str, **given: Any) -> DataFra
 
 def _keys(name: str) -> dict[str, Column]:
     """Return the columns of `SortKeys` of a column of strings."""
-    from pyspark.sql import functions as F
-
     keys = F.udf(sort_keys, KEYS, useArrow=False)(_column(name))
     return {key: keys.getField(key) for key in _KEYS}
 
 
 def _column(name: str) -> Column:
     """Return a column by its name, with any characters in it."""
-    from pyspark.sql import functions as F
-
     return F.col(f"`{name.replace('`', '``')}`")
 
 
@@ -193,8 +190,6 @@ def _choose_order(
     ValueError
         No document has a value, or some have values of another kind.
     """
-    from pyspark.sql import functions as F
-
     work.describe("values of --keep")
     field, falling = order[0], order[1] == "desc"
     number, date, name = (keys[key] for key in _KEYS[1:])
@@ -217,8 +212,6 @@ def _choose_order(
 
 def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Column, tuple[str, ...]]:
     """Choose the order by a column of Parquet, which has one type."""
-    from pyspark.sql import functions as F
-
     field = order[0]
     kind = type_of(rows, field, f"--keep {field}")
     if kind.typeName() == "string":
@@ -235,8 +228,6 @@ def _of_column(work: Work, rows: DataFrame, order: tuple[str, str]) -> tuple[Col
 
 def _priority(column: Column, kind: str, falling: bool) -> Column:
     """Return priorities, the smallest first, by a column; documents without a value come last."""
-    from pyspark.sql import functions as F
-
     value = descending(column, kind) if falling else column
     return F.struct(column.isNull().alias("missing"), value.alias("value"))
 
@@ -246,8 +237,6 @@ def descending(column: Column, kind: str) -> Column:
 
     Strings become hexadecimal digits, complemented, with an end mark above them: "ab" comes before "a".
     """
-    from pyspark.sql import functions as F
-
     if kind in ("string", "binary"):
         digits = F.translate(F.hex(column), "0123456789ABCDEF", "FEDCBA9876543210")
         return F.concat(digits, F.lit("G"))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ndcore.phases.columns import arrow
+from ndcore.phases.columns import pa
 from ndcore.phases.long_runs import compare_holders, find_representatives
 from ndcore.phases.verification import Judgement
+from ndcore.spark.functions import F
 from ndcore.spark.stars import joins
 from ndcore.spark.verification import SCORED
 from ndcore.spark.versions import as_frame, as_table
@@ -35,8 +36,6 @@ class LongRuns:
     """
 
     def __init__(self, work: Work, sets: DataFrame, judgement: Judgement, *, either: bool) -> None:
-        from pyspark.sql import functions as F
-
         self.work, self.judgement, self.either = work, judgement, either
         names = [name for name in ("rank", "runs", "scope", "group") if name in sets.columns]
         ours = sets.where("runs is not null")
@@ -90,8 +89,6 @@ class LongRuns:
         Each document outside the largest component of a run is compared with all documents of the run. entries: ``run`` and
         ``rank`` of all documents.
         """
-        from pyspark.sql import functions as F
-
         roots = roots.selectExpr("rank", "label as root")
         own = F.expr("coalesce(root, rank)").alias("root")
         placed = self.holders.join(roots, "rank", "left").select(*self.holders.columns, own)
@@ -128,21 +125,17 @@ class LongRuns:
 
     def _next(self, waiting: DataFrame, holders: DataFrame, most: int) -> Any:
         """Read the next block: the first waiting documents, at most `most` of them and BLOCK_BYTES; None if none wait."""
-        from pyspark.sql import functions as F
-
         self.work.describe("long runs: next block")
         first = as_table(waiting.sort("rank").limit(most))
         if not first.num_rows:
             return None
         sizes = first["size"].to_numpy()
-        ranks = first.select(["rank"]).filter(arrow().array(np.cumsum(sizes) - sizes < BLOCK_BYTES))
+        ranks = first.select(["rank"]).filter(pa.array(np.cumsum(sizes) - sizes < BLOCK_BYTES))
         return as_table(holders.join(F.broadcast(as_frame(self.work.spark, ranks)), "rank").drop("size"))
 
 
 def account(entries: DataFrame, labels: DataFrame, ranked: DataFrame, first_new: int) -> DataFrame:
     """Return the rows of `common`, given ``run`` and ``rank`` of documents of long runs, and the labels."""
-    from pyspark.sql import functions as F
-
     counts = entries.groupBy("run").agg(F.count("*").alias("holders"),
                                         F.min(F.expr(f"if(rank >= {first_new}, rank, null)")).alias("first"))
     own = entries.select("rank").distinct().join(labels, "rank", "left_anti")

@@ -35,6 +35,7 @@ from ndcore.spark.documents import (
     refuse_taken,
     with_keys,
 )
+from ndcore.spark.functions import F
 from ndcore.spark.long_runs import LongRuns, account
 from ndcore.spark.lost import count_lost
 from ndcore.spark.probes import ReadTexts, count_shingles, find_probes
@@ -235,8 +236,6 @@ def read_sides(
     Raises TypeError and ValueError if a column is missing, or of a type that is not accepted. Parameters as in
     `near_duplicates`.
     """
-    from pyspark.sql import functions as F
-
     refuse_taken(key_columns(df, id), ("representative", "against", *VERDICT, "score", "lost"))
     added = {name: label_of(df, given, role) for name, given, role in (("scope", by, "by"), ("version", one_per, "one_per"))
              if given is not None}
@@ -272,8 +271,6 @@ def compare_leaders(
     like `read_sets`. shared: as from `find_shared`. prune: drops candidate pairs that are not near. more: pairs that were
     accepted before.
     """
-    from pyspark.sql import functions as F
-
     leaders = documents.leaders
     scope = ["scope"] if "scope" in leaders.columns else []
     if isinstance(judgement.design, PrefixFilter):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ndcore.spark.documents import FILE_KEY
+from ndcore.spark.functions import F
 from ndcore.spark.work import Work
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def leave_out(work: Work, placed: DataFrame, names: Sequence[str], keys: DataFra
     For each 4096 rows of a file of which one is dropped, a mask of 512 bytes is sent to all tasks. placed: with the place
     of each row; these columns and `names` are dropped. None if two rows have the same place, as with explode().
     """
-    from pyspark.sql import functions as F
-
     marked = placed.select(*names, *_PLACE).join(keys.withColumn("_ndcore_out", F.lit(1)), list(names), "left")
     bit = "shiftleft(1L, int(_ndcore_row % 64))"
     words = marked.groupBy("_ndcore_file", F.expr("_ndcore_row div 64 as word")).agg(
@@ -62,8 +61,6 @@ def attach(work: Work, placed: DataFrame, names: Sequence[str], values: DataFram
     The values of 64 rows of a file are sent to all tasks as one row. Otherwise this is like `leave_out`; VALUE is null for
     rows without a value.
     """
-    from pyspark.sql import functions as F
-
     valued = placed.select(*names, *_PLACE).join(values, list(names), "left")
     at = "int(_ndcore_row % 64)"
     chunks = valued.groupBy("_ndcore_file", F.expr("_ndcore_row div 64 as _ndcore_chunk")).agg(
@@ -78,8 +75,6 @@ def attach(work: Work, placed: DataFrame, names: Sequence[str], values: DataFram
 
 def _join_chunks(placed: DataFrame, chunks: DataFrame, column: str, rows: int) -> DataFrame:
     """Add a column of `chunks`, runs of rows of a file, to the rows: the value of the chunk that has the row; else null."""
-    from pyspark.sql import functions as F
-
     place = ["_ndcore_file", "_ndcore_chunk"]
     placed = placed.withColumn("_ndcore_chunk", F.expr(f"_ndcore_row div {rows}"))
     return placed.join(F.broadcast(chunks.select(*place, column)), place, "left").drop("_ndcore_chunk")

@@ -11,6 +11,7 @@ from ndcore._candidates import Bitmaps, Counts, Marks
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.phases.labelled_shingles import LabelledShingles
 from ndcore.phases.probes import CELLS, DIGEST, MARKS, Probes, fill_table, join_tables, put_together
+from ndcore.spark.functions import F
 from ndcore.spark.verification import ADVICE
 from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work
@@ -67,8 +68,6 @@ def count_shingles(work: Work, sides: DataFrame, shingling: Shingling, texts: Re
 
 def _fill(work: Work, sides: DataFrame, texts: ReadTexts, step: str, empty: Callable[[bytes], Table], **given: Any) -> Table:
     """Fill an empty table: each core fills its own table in a task, and these are summed up."""
-    from pyspark.sql import functions as F
-
     key = secrets.token_bytes(Bitmaps.KEY_BYTES)
     table = empty(key)
     scope = [name for name in ("scope",) if name in sides.columns]

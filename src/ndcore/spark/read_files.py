@@ -20,7 +20,7 @@ from ndcore.files.single_pass import iterate_records
 from ndcore.files.source_reader import RawLines, SourceReader
 from ndcore.files.sources import Source, TooLong
 from ndcore.files.stream_copies import WorkDirectory, copy_stream
-from ndcore.phases.columns import Batches, arrow
+from ndcore.phases.columns import Batches, pa
 from ndcore.spark.file_ranges import FileRange
 from ndcore.text.inputs import Extracted, as_bytes, is_by_tags
 
@@ -132,7 +132,6 @@ def _ordering(source: Source, record: Record, value: Any, order: str | None) -> 
 
 def _as_batch(rows: list[tuple[Any, ...]]) -> Any:
     """Make a record batch from rows of DOCUMENTS."""
-    pa = arrow()
     kinds = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
     names = [part.split() for part in DOCUMENTS.split(", ")]
     arrays = [pa.array(column, kinds[kind]) for column, (_, kind) in zip(zip(*rows, strict=True), names, strict=True)]

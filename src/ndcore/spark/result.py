@@ -10,6 +10,7 @@ from ndcore.filters.design import FilterDesign
 from ndcore.filters.prefix import PrefixFilter
 from ndcore.recipe import Recipe
 from ndcore.spark.documents import SparkDocuments, refuse_taken, refuse_unstable
+from ndcore.spark.functions import F
 from ndcore.spark.positions import VALUE, attach, leave_out, with_places
 from ndcore.spark.work import Work
 
@@ -166,8 +167,6 @@ def join_labels(documents: SparkDocuments, labels: DataFrame, sound: str) -> Dat
     They are ``key``, ``rank``, ``leader`` and ``how`` the document equals it, ``label`` and ``representative`` (its key),
     ``measured`` (the resemblance of the leader to it), ``cluster_size``, and the column `sound` of the representative.
     """
-    from pyspark.sql import functions as F
-
     first_new = documents.first_new
     followers = documents.followers.withColumnRenamed("rank", "follower")
     scores = [name for name in ("score",) if name in labels.columns]
@@ -194,8 +193,6 @@ def conclude(
 
 def conclude_verdicts(documents: SparkDocuments, labels: DataFrame, lost: DataFrame | None, rules: Rules) -> DataFrame:
     """Return the verdicts by key, given labels of leaders and `count_lost`, by rank; and RANK, the rank of the document."""
-    from pyspark.sql import functions as F
-
     least = f"{float(rules.threshold)!r}D"
     weak = f"when measured < {least} then 'contained'" if rules.contained else ""
 

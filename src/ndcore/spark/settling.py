@@ -23,6 +23,7 @@ from ndcore.phases.neighbours import reject_pairs
 from ndcore.phases.stored_texts import form_stored_sets
 from ndcore.phases.verification import Judgement
 from ndcore.spark.documents import SparkDocuments
+from ndcore.spark.functions import F
 from ndcore.spark.near_duplicates import compare_leaders
 from ndcore.spark.verification import filter_of, keep_sets
 from ndcore.spark.work import Work, count_stored
@@ -202,8 +203,6 @@ class Settling:
         self, left: DataFrame, classes: DataFrame, labels: DataFrame, versions: DataFrame | None, *, anew: bool
     ) -> DataFrame:
         """Join the decisions on new documents and, with `anew`, on older ones, on which a step decided."""
-        from pyspark.sql import functions as F
-
         if anew:
             assert versions is not None
             moved = self._find_moved(left, classes)
@@ -247,8 +246,6 @@ class Settling:
 
     def _read(self, judgement: Judgement, wanted: DataFrame) -> DataFrame:
         """Form the sets of the wanted documents, whose texts are read from their files; see `read_sets`."""
-        from pyspark.sql import functions as F
-
         known = [name for name in wanted.columns if name not in ("key", "against", "bytes", "file", "row")]
         located = wanted.selectExpr(*known, "file", "`row`", "key as name", "bytes as digest")
         made = located.selectExpr(*known, "1L as part", "1L as parts", "binary('') as members").schema

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ndcore.phases.stars import (
-    DROPPED,
-    KEPT,
-    UNKNOWN,
-    assign_stars,
-    contract_edges,
-    large_star,
-    resolve_round,
-    small_star,
-)
+from ndcore.phases.stars import DROPPED, KEPT, UNKNOWN, assign_stars, contract_edges, large_star, resolve_round, small_star
+from ndcore.spark.functions import F
 from ndcore.spark.work import Work, count_stored
 
 if TYPE_CHECKING:
@@ -79,8 +71,6 @@ def _assign_in_rounds(work: Work, pairs: DataFrame, count: int, cluster: str, bo
     In each round tasks take ranges of documents in keep order. A document without undecided earlier neighbours becomes a
     representative, and decides its neighbours. Pairs that fit in one task are decided by it, in the last round.
     """
-    from pyspark.sql import functions as F
-
     # a document that is second in no pair is a representative
     undecided, known, others = pairs, pairs.selectExpr("b as document", f"{UNKNOWN} as state").distinct(), KEPT
     dropped = work.table([], dropped="int64")
@@ -103,8 +93,6 @@ def reassign(work: Work, labels: DataFrame, pairs: DataFrame, threshold: float) 
 
     Ties go to the first; a document without such a pair keeps its label.
     """
-    from pyspark.sql import functions as F
-
     turned = pairs.selectExpr("b as a", "a as b", "of_a as of_b")
     both = joins(pairs, threshold).union(joins(turned, threshold)).selectExpr("b as rank", "a as other", "resemblance")
     dropped = labels.select("rank")

@@ -12,6 +12,7 @@ from ndcore.phases.probes import join_tables, put_together
 from ndcore.phases.shingle_sets import form_sets
 from ndcore.phases.value_filter import MOST_WORDS, fill_filter, fill_filter_pair, join_filter_pairs
 from ndcore.phases.verification import OF_PAIR, OF_SET, Judgement, verify_blocks
+from ndcore.spark.functions import F
 from ndcore.spark.versions import as_table
 from ndcore.spark.work import Work, count_stored, in_few_files
 
@@ -34,8 +35,6 @@ def read_sets(
     to all tasks, so texts are not shuffled. A text whose digest has changed, or that is missing now, is an error with
     its key. among: words of a filter; only fingerprints that pass it are members.
     """
-    from pyspark.sql import functions as F
-
     hashed = "xxhash64(key, against) as hash"
     known = [name for name in wanted.columns if name not in ("key", "against", "bytes")]
     wanted = work.keep(wanted.selectExpr("*", hashed), "documents of candidates")
@@ -60,8 +59,6 @@ def keep_sets(work: Work, sets: DataFrame) -> DataFrame:
     Documents with ``runs`` get a column of their own for their members, ``of_runs``, which `LongRuns` reads without the
     members of others; and ``size``, in bytes.
     """
-    from pyspark.sql import functions as F
-
     step = "shingle sets of candidates"
     if "runs" not in sets.columns:
         return work.keep(sets, step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ndcore.checks import imported
-from ndcore.phases.columns import arrow
+from ndcore.phases.columns import pa
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,7 @@ def as_table(rows: DataFrame) -> Any:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     older: Any = rows
-    return arrow().Table.from_batches(older._collect_as_arrow(), to_arrow_schema(older.schema))
+    return pa.Table.from_batches(older._collect_as_arrow(), to_arrow_schema(older.schema))
 
 
 def as_frame(spark: SparkSession, table: Any) -> DataFrame:

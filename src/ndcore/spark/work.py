@@ -20,7 +20,8 @@ from urllib.request import url2pathname
 
 from ndcore._version import __version__
 from ndcore.checks import imported
-from ndcore.phases.columns import arrow
+from ndcore.phases.columns import pa
+from ndcore.spark.functions import F
 from ndcore.spark.versions import as_frame
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ class Work:
 
     def _go_on(self, directory: str, job: dict[str, Any]) -> None:
         """Write the job to the directory, and list its earlier runs. Raises ValueError if the directory has another job."""
-        from pyspark.sql import functions as F
-
         place = directory.rstrip("/")
         try:
             before = self._read_runs(f"{place}/{JOB}")
@@ -188,7 +187,6 @@ class Work:
 
     def table(self, rows: list[tuple[Any, ...]], **types: Any) -> DataFrame:
         """Make a DataFrame of a few rows of the driver; the columns have these Arrow types, by name."""
-        pa = arrow()
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types.values(), strict=True)]
         return as_frame(self.spark, pa.table(arrays, names=list(types)))

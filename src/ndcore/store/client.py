@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, wraps
 from inspect import isgeneratorfunction, signature
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ndcore._types import AnyPath
+from ndcore._types import AnyPath, Closing
 from ndcore.store.session import StoreSession
 from ndcore.store.socket import DIRECTORY, address, check_private, raise_error
 from ndcore.store.store import Store
@@ -44,7 +44,7 @@ def _resolve_date(date: Date) -> dt.datetime:
     return moment(microseconds(date))
 
 
-class StoreClient:
+class StoreClient(Closing):
     """A store that another process of this user has open and listens for: see `Store.listen`.
 
     Parameters
@@ -72,12 +72,6 @@ class StoreClient:
         self._lock, self._process = threading.Lock(), -1
         self._connection: socket.socket | None = None
         self._connect()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<StoreClient {os.fspath(self._path)!r}>"

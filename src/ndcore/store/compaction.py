@@ -11,16 +11,7 @@ from ndcore.store.keys import encode_key
 from ndcore.store.log import Log
 from ndcore.store.overall import OverallVerdict
 from ndcore.store.receipts import Receipt
-from ndcore.store.records import (
-    DIGESTED,
-    STR,
-    VALID,
-    Changes,
-    Dictionary,
-    Record,
-    Sighting,
-    encode,
-)
+from ndcore.store.records import DIGESTED, STR, VALID, Changes, Dictionary, Record, Sighting, encode
 from ndcore.store.state import State
 from ndcore.store.text_codec import SAMPLES, TextCodec
 from ndcore.store.verdict import Key

@@ -14,7 +14,7 @@ import numpy as np
 from ndcore import _postings
 from ndcore._lookup import Postings
 from ndcore._postings import Damaged, Recent
-from ndcore._types import AnyPath, Ints, UInts
+from ndcore._types import AnyPath, Closing, Ints, UInts
 from ndcore.checks import checked_int
 from ndcore.storage.container import CorruptFile
 from ndcore.store import segments as files
@@ -26,7 +26,7 @@ SINGLE_BITS, SHARED_BITS = 32, 20  # bits of a value if one value makes a candid
 FIRST, SMALLEST = 1 << 10, 16  # documents for which the first table has room, for a writer and for an index in memory
 
 
-class GrowingIndex:
+class GrowingIndex(Closing):
     """An index that finds the documents sharing at least `need` values with a row of values, one value for each group.
 
     Values are compared by the leading bits of a keyed hash. So a search may return a document that shares fewer values,
@@ -105,12 +105,6 @@ class GrowingIndex:
     def fork(self) -> GrowingIndex:
         """Make an index in memory that also finds the documents of this one, which must not change while it is used."""
         return GrowingIndex(None, "", replace(self._state, segments=()), True, below=self)
-
-    def __enter__(self) -> GrowingIndex:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop the background threads. Documents that were not flushed are lost; unfinished merges restart next time."""

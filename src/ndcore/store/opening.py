@@ -22,17 +22,7 @@ from ndcore.store.levels import Bits
 from ndcore.store.log import Log
 from ndcore.store.pages import Preparer, Sketched
 from ndcore.store.receipts import Receipt
-from ndcore.store.records import (
-    LEADER,
-    VALID,
-    VARIANT,
-    Dictionary,
-    Document,
-    OverallRecord,
-    Removal,
-    Sighting,
-    decode,
-)
+from ndcore.store.records import LEADER, VALID, VARIANT, Dictionary, Document, OverallRecord, Removal, Sighting, decode
 from ndcore.store.settings import StoreSettings
 from ndcore.store.state import Added, Indexes, State
 

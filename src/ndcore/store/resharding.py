@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from ndcore._types import Closing
 from ndcore.progress import Progress, reporting
 from ndcore.store.keys import host_of, normalise_url
 from ndcore.store.service_client import Call, Conversation, answer_of, reply_of
@@ -87,7 +87,7 @@ def _post(route: str, body: dict[str, Any], seconds: float | None = None) -> Con
     return (yield Call(route, {}, body, seconds=seconds))
 
 
-class ShardAdmins:
+class ShardAdmins(Closing):
     """Clients of all shards, and the latest version of the map that one of them has.
 
     Parameters
@@ -116,10 +116,8 @@ class ShardAdmins:
             self.shards[name].give_map(given)
         self.map = given
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Close the connections."""
         for shard in self.shards.values():
             shard.close()
 

@@ -21,7 +21,7 @@ from inspect import Parameter, signature
 from types import TracebackType
 from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, Self, TypeAlias, TypeVar
 
-from ndcore._types import Text
+from ndcore._types import Closing, Text
 from ndcore.checks import imported
 from ndcore.human import counted
 from ndcore.store.keys import key_as_json, key_of_json
@@ -475,7 +475,7 @@ def _make_method(talk: Callable[Parameters, Conversation[T]]) -> Callable[Concat
     return _as_method(method)
 
 
-class ServiceClient(_Service):
+class ServiceClient(_Service, Closing):
     """A store that ``ndcore serve --write`` serves, with the methods of `Store`.
 
     Parameters
@@ -537,12 +537,6 @@ class ServiceClient(_Service):
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
     @staticmethod
     def _open(httpx: Any) -> Any:

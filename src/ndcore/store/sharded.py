@@ -9,10 +9,9 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
-from ndcore._types import Text
+from ndcore._types import Closing, Text
 from ndcore.checks import check_choice
 from ndcore.store.keys import host_of, normalise_url
 from ndcore.store.overall import OverallVerdict
@@ -98,7 +97,7 @@ def latest_map(addresses: Sequence[str], opened: Callable[[str], ShardClient]) -
     return max(maps, key=lambda each: each.version)
 
 
-class ShardedStore:
+class ShardedStore(Closing):
     """A store in several shards, with the methods of `Store`. Each host has its pages at one shard.
 
     Parameters
@@ -344,12 +343,6 @@ class ShardedStore:
         """Close the connections."""
         for client in self._shards.values():
             client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<ShardedStore of {len(self._map.shards)} shards, version {self._map.version} of the map>"

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable, Iterator
 from inspect import signature
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
-from ndcore._types import AnyPath
+from ndcore._types import AnyPath, Closing
 from ndcore.store.wire import Message, plain_of, receive, send, value_of
 
 DIRECTORY, NAME = "socket", "s"
@@ -25,7 +25,7 @@ MOST_CONNECTIONS = 1024
 Reply = tuple[dict[str, Any], list[bytes]]
 
 
-class Listener:
+class Listener(Closing):
     """A server for the clients of a store, each on a thread, until `close`. Made by `Store.listen`; a context manager.
 
     Notes
@@ -79,12 +79,6 @@ class Listener:
             if thread is not threading.current_thread():
                 thread.join(30)
         (self._place / NAME).unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _accept(self) -> None:
         """Accept connections until the listener is closed."""

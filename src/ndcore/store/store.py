@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
-from ndcore._types import Text
+from ndcore._types import Closing, Text
 from ndcore.checks import check_choice
 from ndcore.filters.design import FilterDesign
 from ndcore.notebook import fact_table, show_result
@@ -40,7 +39,7 @@ READ = 256  # documents that are read at a time
 Row = TypeVar("Row")
 
 
-class Store:
+class Store(Closing):
     """A store for crawlers: an atomic check-and-add of pages, with clusters, versions and texts, in a directory.
 
     Open one with `Store.open`. Several threads may call all methods. In a fork of the process that opened it, a writable
@@ -736,12 +735,6 @@ class Store:
             self._micro.close()
         with self._lock.bare:
             self._directory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         held = "closed" if self._directory.closed else f"{self._directory.state.count} documents"

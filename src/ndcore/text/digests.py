@@ -19,11 +19,6 @@ from ndcore.text.shingling import Shingling
 OF_BYTES, OF_TOKENS = 0, 1  # halves of a row of digests
 
 
-def raw_batch(shingling: Shingling, batch: Batch, texts: Sequence[Text]) -> Batch:
-    """Return a batch that holds the bytes of the texts; `batch` itself if it does."""
-    return batch if shingling.reads_bytes else Batch(texts)
-
-
 def byte_digests(raw: Batch, texts: Sequence[Text], which: Ints, valid: Bools) -> NDArray[np.uint8]:
     """Digest the texts at these positions, and the originals of texts without shingles; uint8 (which, 16)."""
     digests = raw.digests(which)
@@ -122,7 +117,7 @@ def digest_piece(
     which = np.arange(len(texts))
     batch = Batch(texts) if OF_TOKENS not in parts else shingling.batch(texts)
     return positions, [
-        byte_digests(raw_batch(shingling, batch, texts), texts, which, valid[positions]) if part == OF_BYTES
+        byte_digests(batch if shingling.reads_bytes else Batch(texts), texts, which, valid[positions]) if part == OF_BYTES
         else shingling.shingler.digests(batch, which)
         for part in parts
     ]
