@@ -73,6 +73,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         yield command
 
 
+@pytest.mark.slow
 def test_what_stands_in_for_python(python: list[str], tmp_path: Path) -> None:
     """Words, streams, pipes, folder, environment, exit status and a signal are the command's, as with Python itself."""
     if shutil.which("bash") is None:
