@@ -20,7 +20,7 @@ def start(folder: str) -> Iterator[list[str]]:
     """Start the process, and yield what a command begins with instead of Python's path; end it afterwards."""
     import subprocess
 
-    if not hasattr(os, "fork"):  # on Windows
+    if sys.platform != "linux":  # Windows cannot fork, and libraries of macOS may not be used in a fork
         yield [sys.executable]
         return
     place = f"{folder}/socket"
