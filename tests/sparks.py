@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import random
 import re
@@ -125,9 +126,22 @@ def settings(session: Any, values: dict[str, str]) -> Iterator[None]:
 
 
 def frame(spark: Any, rows: Sequence[tuple[Any, ...]], schema: str, partitions: int, seed: int | None = None) -> Any:
-    """Return rows in this many partitions; with a seed in another order."""
+    """Return rows in this many partitions; with a seed in another order.
+
+    Java has them in the form of Arrow. Rows of Python's own would go through a worker each time that they are read.
+    """
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
     rows = list(rows) if seed is None else random.Random(seed).sample(list(rows), len(rows))
-    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), schema)
+    columns = StructType.fromDDL(schema)
+    of_arrow = to_arrow_schema(columns)
+    named = [dict(zip(columns.names, row, strict=True)) for row in rows]
+    bounds = itertools.pairwise(len(rows) * i // partitions for i in range(partitions + 1))
+    parts = [pa.RecordBatch.from_pylist(named[first:last], of_arrow) for first, last in bounds]
+    with settings(spark, {"spark.sql.execution.arrow.localRelationThreshold": "0"}):  # each batch is a partition
+        return spark.createDataFrame(pa.Table.from_batches(parts), columns)
 
 
 def as_binary(texts: Sequence[str | bytes]) -> list[bytes]:
