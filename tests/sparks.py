@@ -31,8 +31,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false", "spark.python.daemon.module": "sparkdaemon",
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.buffer.pageSize": "1m",  # each sort and aggregation of each task takes a page: by default 16 MB
-    "spark.ui.retainedJobs": "10", "spark.ui.retainedStages": "10", "spark.ui.retainedTasks": "100",
-    "spark.sql.ui.retainedExecutions": "10", "spark.sql.ui.explainMode": "simple",
+    "spark.scheduler.listenerbus.metrics.maxListenerClassesTimed": "0", "spark.sql.ui.explainMode": "simple",
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # no look at Python's stack for each column
     "spark.sql.lightweightPlanChangeValidation": "false",  # no check of the plan after each rule that changes it
     "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0",  # any free port
@@ -73,6 +72,7 @@ def start_session() -> Any:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     forget_defaults(session)
+    forget_progress(session)
     files = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session.sparkContext._jsc.hadoopConfiguration())
     files.setWriteChecksum(False)  # of each file another one would have the checksums
     return session
@@ -110,6 +110,18 @@ def forget_defaults(session: Any) -> None:
     configuration.clear()
     for name, value in classes.items():
         configuration.set(name, value)
+
+
+def forget_progress(session: Any) -> None:
+    """Remove what keeps the state of all tasks, stages and queries for Spark's user interface, which is off.
+
+    The place in the program where a table is made is for the user interface, too; Spark looks for it in the stack.
+    """
+    context = session.sparkContext._jsc.sc()
+    for store in (context.statusStore(), session._jsparkSession.sharedState().statusStore()):
+        context.listenerBus().removeListener(store.listener().get())
+    for form in ("callSite.short", "callSite.long"):
+        session.sparkContext.setLocalProperty(form, "a test")
 
 
 @contextlib.contextmanager
