@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import random
 import re
@@ -30,8 +31,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false", "spark.python.daemon.module": "sparkdaemon",
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.buffer.pageSize": "1m",  # each sort and aggregation of each task takes a page: by default 16 MB
-    "spark.ui.retainedJobs": "10", "spark.ui.retainedStages": "10", "spark.ui.retainedTasks": "100",
-    "spark.sql.ui.retainedExecutions": "10", "spark.sql.ui.explainMode": "simple",
+    "spark.scheduler.listenerbus.metrics.maxListenerClassesTimed": "0", "spark.sql.ui.explainMode": "simple",
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # no look at Python's stack for each column
     "spark.sql.lightweightPlanChangeValidation": "false",  # no check of the plan after each rule that changes it
     "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0",  # any free port
@@ -72,6 +72,7 @@ def start_session() -> Any:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     forget_defaults(session)
+    forget_progress(session)
     files = session._jvm.org.apache.hadoop.fs.FileSystem.getLocal(session.sparkContext._jsc.hadoopConfiguration())
     files.setWriteChecksum(False)  # of each file another one would have the checksums
     return session
@@ -111,6 +112,18 @@ def forget_defaults(session: Any) -> None:
         configuration.set(name, value)
 
 
+def forget_progress(session: Any) -> None:
+    """Remove what keeps the state of all tasks, stages and queries for Spark's user interface, which is off.
+
+    The place in the program where a table is made is for the user interface, too; Spark looks for it in the stack.
+    """
+    context = session.sparkContext._jsc.sc()
+    for store in (context.statusStore(), session._jsparkSession.sharedState().statusStore()):
+        context.listenerBus().removeListener(store.listener().get())
+    for form in ("callSite.short", "callSite.long"):
+        session.sparkContext.setLocalProperty(form, "a test")
+
+
 @contextlib.contextmanager
 def settings(session: Any, values: dict[str, str]) -> Iterator[None]:
     """Change settings of a session for a while."""
@@ -125,9 +138,22 @@ def settings(session: Any, values: dict[str, str]) -> Iterator[None]:
 
 
 def frame(spark: Any, rows: Sequence[tuple[Any, ...]], schema: str, partitions: int, seed: int | None = None) -> Any:
-    """Return rows in this many partitions; with a seed in another order."""
+    """Return rows in this many partitions; with a seed in another order.
+
+    Java has them in the form of Arrow. Rows of Python's own would go through a worker each time that they are read.
+    """
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
     rows = list(rows) if seed is None else random.Random(seed).sample(list(rows), len(rows))
-    return spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), schema)
+    columns = StructType.fromDDL(schema)
+    of_arrow = to_arrow_schema(columns)
+    named = [dict(zip(columns.names, row, strict=True)) for row in rows]
+    bounds = itertools.pairwise(len(rows) * i // partitions for i in range(partitions + 1))
+    parts = [pa.RecordBatch.from_pylist(named[first:last], of_arrow) for first, last in bounds]
+    with settings(spark, {"spark.sql.execution.arrow.localRelationThreshold": "0"}):  # each batch is a partition
+        return spark.createDataFrame(pa.Table.from_batches(parts), columns)
 
 
 def as_binary(texts: Sequence[str | bytes]) -> list[bytes]:

@@ -6,14 +6,15 @@ A block of text after the line ``<!-- printed -->`` is what the block of sh befo
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 PRINTED = "<!-- printed -->"
-COMMAND = 'ndcore() { python -m ndcore "$@"; }\n'  # the one that is tested, whatever else is installed
+PYTHON = ("python",)  # the first on the path
 
 
 class Block(NamedTuple):
@@ -49,9 +50,13 @@ def make_environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "100", "CFLAGS": "-O0"}
 
 
-def run_shell(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a block of sh in a folder, with nothing to read, and return its exit code and what it prints."""
+def run_shell(text: str, folder: Path, python: Sequence[str] = PYTHON) -> subprocess.CompletedProcess[str]:
+    """Run a block of sh in a folder, with nothing to read, and return its exit code and what it prints.
+
+    Its command ndcore is a module of `python`: the one that is tested, whatever else is installed.
+    """
+    command = f'ndcore() {{ {shlex.join(python)} -m ndcore "$@"; }}\n'
     return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", COMMAND + text], cwd=folder, env=make_environment(), capture_output=True,
+        ["bash", "-euo", "pipefail", "-c", command + text], cwd=folder, env=make_environment(), capture_output=True,
         text=True, check=False, stdin=subprocess.DEVNULL,
     )

@@ -6,13 +6,16 @@ import contextlib
 import io
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import forked
 import pytest
 
 import ndcore as nd
@@ -63,6 +66,36 @@ def files(made_files: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made_files, tmp_path / "files"))
 
 
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Start what stands in for Python: most blocks take less time than its start and imports."""
+    with forked.start(str(tmp_path_factory.mktemp("python"))) as command:
+        yield command
+
+
+@pytest.mark.slow
+def test_what_stands_in_for_python(python: list[str], tmp_path: Path) -> None:
+    """Words, streams, pipes, folder, environment, exit status and a signal are the command's, as with Python itself."""
+    if shutil.which("bash") is None:
+        pytest.skip("no bash")
+    script = r"""
+        printf 'one\ntwo\n' | PYTHON -c 'import sys; print(sys.argv, __name__, *sys.stdin)' a 'b  c' '' | tr a-z A-Z
+        mkdir folder && cd folder
+        VALUE=ü PYTHON -c 'import os, sys; print(os.getcwd(), os.environ["VALUE"], sys.path[0])' > file; cat file
+        PYTHON -c 'import sys; print("here"); print("there", file=sys.stderr); sys.exit(3)' || echo $?
+        PYTHON -c 'import sys; sys.exit("why")' || echo $?
+        { PYTHON -c 'import os; os.kill(os.getpid(), 9)'; } 2> /dev/null || echo $?
+        echo 'import sys; print(__name__, sys.argv, sys.path[0])' > module.py; PYTHON -m module a
+        PYTHON -m ndcore --version | cat; PYTHON -c '1 / 0' 2>&1 | tail -n 1"""
+    runs = []
+    for command in (shlex.join(python), sys.executable):
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+            words = ["bash", "-uc", script.replace("PYTHON", command)]
+            done = subprocess.run(words, cwd=folder, env=make_environment(), capture_output=True, text=True, check=True)
+            runs.append([text.replace(folder, "") for text in (done.stdout, done.stderr)])
+    assert runs[0] == runs[1] and runs[0][0].startswith("['-C', 'A', 'B  C', ''] __MAIN__ ONE\n TWO\n")
+
+
 RUNNER = """
 import doctest, json, sys
 names = {"__name__": "__main__"}
@@ -78,22 +111,22 @@ for language, place, text in json.load(sys.stdin):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in ASKING], ids=lambda page: page.stem)
-def test_python_runs_in_order_and_prints_what_is_shown(page: Path, files: Path) -> None:
+def test_python_runs_in_order_and_prints_what_is_shown(page: Path, files: Path, python: list[str]) -> None:
     """Run blocks of python, and compare what blocks of pycon print; the blocks of a page share their names."""
     for module, extra in (("matplotlib", "plot"), ("Stemmer", "stem"), ("polars", "test"), ("pandas", "test")):
         pytest.importorskip(module, reason=f"the extra {extra} is not installed")
     parts = [(block.language, f"{page.name}:{block.line}", block.text) for block in read_blocks(page)
              if block.language in ("python", "pycon")]
     done = subprocess.run(
-        [sys.executable, "-c", RUNNER], input=json.dumps(parts), cwd=files, env=make_environment(), capture_output=True,
-        text=True, check=False,
+        [*python, "-c", RUNNER], input=json.dumps(parts), cwd=files, env=make_environment(), capture_output=True, text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_shell_blocks_run_in_order_and_print_what_is_shown(page: Path, files: Path) -> None:
+def test_shell_blocks_run_in_order_and_print_what_is_shown(page: Path, files: Path, python: list[str]) -> None:
     if shutil.which("bash") is None:
         pytest.skip("no bash")
     if page.stem == "embedding" and not (shutil.which("cc") and shutil.which("make")):
@@ -105,7 +138,7 @@ def test_shell_blocks_run_in_order_and_print_what_is_shown(page: Path, files: Pa
     printed = ""
     for block in read_blocks(page):
         if block.language == "sh" and block.before not in RUN_BY_CI:
-            done = run_shell(block.text, files)
+            done = run_shell(block.text, files, python)
             assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
             printed = done.stdout
         elif block.before == PRINTED:
