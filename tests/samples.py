@@ -65,7 +65,7 @@ class Expected(NamedTuple):
 
 @functools.lru_cache(4)
 def _pairs(samples: tuple[Sketch, ...], max_holders: int, floor: float, run: int | None) -> tuple[Any, Any, Any]:
-    """Run the first three phases: the leaders, the common shingles and the pairs. Tests ask for many clusters of the same."""
+    """Run three phases: the leaders, the common shingles and the pairs. Tests ask for many clusters of the same."""
     leaders = reference.collapse(samples)
     entries = reference.entries(samples, leaders)
     common = reference.common_shingles(entries, max_holders)
