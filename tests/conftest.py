@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import gc
 import hashlib
 import json
 import os
@@ -87,6 +88,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         file = item.nodeid.partition("::")[0]
         costs[file] += 1 if item.get_closest_marker("slow") is None else 50
     items.sort(key=lambda item: (not item.nodeid.startswith(SPARK), -costs[item.nodeid.partition("::")[0]]))
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage leave out what was imported and collected: each walk over it takes 0.2 seconds."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
