@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Sequence
@@ -62,18 +63,25 @@ class Expected(NamedTuple):
     labels: list[int]
 
 
-def expected(
-    samples: Sequence[Sketch], threshold: float, *, max_holders: int = 1000, policy: reference.Policy = "resemblance",
-    cluster: str = "star", floor: float | None = None, run: int | None = None,
-) -> Expected:
-    """Run the four phases of the reference; `run`: pairs are proposed by super-shingles, then whole samples are compared."""
+@functools.lru_cache(4)
+def _pairs(samples: tuple[Sketch, ...], max_holders: int, floor: float, run: int | None) -> tuple[Any, Any, Any]:
+    """Run three phases: the leaders, the common shingles and the pairs. Tests ask for many clusters of the same."""
     leaders = reference.collapse(samples)
     entries = reference.entries(samples, leaders)
     common = reference.common_shingles(entries, max_holders)
     shared = reference.counts(entries, common)
     if run is not None:
         shared = reference.super_shingle_candidates(samples, leaders, run, max_holders, reference.counts(entries))
-    pairs = reference.estimates(samples, shared, min(0.5, threshold) if floor is None else floor)
+    return leaders, common, reference.estimates(samples, shared, floor)
+
+
+def expected(
+    samples: Sequence[Sketch], threshold: float, *, max_holders: int = 1000, policy: reference.Policy = "resemblance",
+    cluster: str = "star", floor: float | None = None, run: int | None = None,
+) -> Expected:
+    """Run the four phases of the reference; `run`: pairs are proposed by super-shingles, then whole samples are compared."""
+    plain = tuple(Sketch(sketch.modulus, tuple(sketch.members)) for sketch in samples)
+    leaders, common, pairs = map(list, _pairs(plain, max_holders, min(0.5, threshold) if floor is None else floor, run))
     links = reference.links(pairs, threshold, policy)
     if cluster == "popular":
         labels = reference.greedy(samples, leaders, common, threshold, "popular")

@@ -57,9 +57,17 @@ def test_a_hostile_program_costs_only_itself(monkeypatch):
     assert processes._idle.empty()
 
 
+@pytest.fixture
+def ctrl_c():
+    """Let SIGINT interrupt: a process that a shell has put into the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="this system cannot wait for pipes")
 @pytest.mark.parametrize("programs", [1, 2, 3])
-def test_ctrl_c_ends_a_program_that_is_read(monkeypatch, programs):
+def test_ctrl_c_ends_a_program_that_is_read(monkeypatch, ctrl_c, programs):
     """In the main thread, and in threads; their processes would go on for SECONDS of CPU, here as long as it takes."""
     command, _, call = lexer_processes._SERVE.rpartition("; ")
     endless = HOSTILE.replace("module.SECONDS, module.lex = 0.1,", "module.SECONDS, module.lex = 1e6,")

@@ -257,34 +257,37 @@ def test_components_of_a_long_chain(variant):
 
 
 def test_numbered_bitmaps_reject_no_near_set():
-    """Beside a dict of sets, with numbers far apart, while documents come, change and leave."""
+    """Beside a dict of sizes, with numbers far apart, while documents come, change and leave.
+
+    Two documents share what both have of the frame: the rest is drawn from 2^64 numbers.
+    """
     rng = np.random.default_rng(3)
-    made, sets, threshold, rejected = NumberedBitmaps(0.8, 1 << 30), {}, 0.8, 0
+    made, sizes, threshold, rejected = NumberedBitmaps(0.8, 1 << 30), {}, 0.8, 0
     frame = rng.integers(0, 2**64, 1500, np.uint64)
     for step in range(1200):
         size = int(rng.integers(1, 1500))
         values = np.unique(np.concatenate([frame[:size], rng.integers(0, 2**64, int(size * rng.random() / 2), np.uint64)]))
         number = int(rng.choice([rng.integers(0, 600), rng.integers(0, 2**20)]))
-        if sets and step % 3 == 0:
-            gone = int(rng.choice(list(sets)))
+        if sizes and step % 3 == 0:
+            gone = int(rng.choice(list(sizes)))
             made.discard(gone)
-            del sets[gone]
+            del sizes[gone]
             assert gone not in made
-        asked = np.array(sorted({*sets, number, 2**40, 599}), np.int64)
+        asked = np.array(sorted({*sizes, number, 2**40, 599}), np.int64)
         found = dict(zip(asked.tolist(), made.near(values, asked).tolist(), strict=True))
         for each, answer in found.items():
-            if each not in sets:
+            if each not in sizes:
                 assert answer == UNKNOWN
                 continue
             assert answer in (NEAR, FAR)
             rejected += answer == FAR
-            few, many = sorted((len(values), len(sets[each])))
+            few, many = sorted((len(values), sizes[each][1]))
             if answer == FAR and few >= threshold * many:  # of other sizes they are far, whatever they share
-                both = len(np.intersect1d(values, sets[each], assume_unique=True))
+                both = min(size, sizes[each][0])
                 assert both / (few + many - both) < threshold
         made.add(number, values)
-        sets[number] = values
-        assert len(made) == len(sets) and number in made
+        sizes[number] = size, len(values)
+        assert len(made) == len(sizes) and number in made
     assert rejected > 100_000
 
 

@@ -26,6 +26,13 @@ MAX_BITS = 64  # most bits of a feature
 # ---- designs
 
 
+@functools.lru_cache(64)
+def _expect(groups: int, group_size: int, need: int, background: float) -> tuple[float, float]:
+    """Compute `collisions` and `candidates` of a design. A store asks again whenever it is opened."""
+    model = Unrelated(background, groups * group_size)
+    return (float(model.collisions(group_size, np.array([groups]))[0]), model.candidates(groups, group_size, need)[-1])
+
+
 @dataclass(frozen=True)
 class FilterDesign:
     """A choice of groups, group_size and need (LSH bands and rows), with its expected errors and costs.
@@ -77,11 +84,8 @@ class FilterDesign:
         if num_perm < used:
             raise ValueError(f"groups={groups} of group_size={group_size} take {used} minima, and num_perm is "
                              f"{num_perm}; raise num_perm to {used} or take fewer or smaller groups")
-        model = Unrelated(background, used)
-        return cls(groups, group_size, need, num_perm, threshold,
-                   miss_of_design(threshold, groups, group_size, need),
-                   float(model.collisions(group_size, np.array([groups]))[0]),
-                   model.candidates(groups, group_size, need)[-1], documents)
+        return cls(groups, group_size, need, num_perm, threshold, miss_of_design(threshold, groups, group_size, need),
+                   *_expect(groups, group_size, need, background), documents)
 
     @property
     def bands(self) -> int:

@@ -53,8 +53,10 @@ def divmod_(a: int, b: int) -> tuple[int, int]:
     """Divide: return the quotient q and the remainder r, with a = q·b + r and degree(r) < degree(b)."""
     if b == 0:
         raise ZeroDivisionError("cannot divide by the zero polynomial; give a divisor of degree 0 or more")
-    quotient, remainder = 0, a
-    while (shift := degree(remainder) - degree(b)) >= 0:
+    if degree(a) < degree(b):
+        return 0, a
+    quotient, remainder, terms = 0, a, degree(b) + 1
+    while (shift := remainder.bit_length() - terms) >= 0:
         quotient ^= 1 << shift
         remainder ^= b << shift
     return quotient, remainder

@@ -97,6 +97,7 @@ WELL_FORMED = (
     ((0xF1, 0xF3), (0x80, 0xBF), (0x80, 0xBF), (0x80, 0xBF)),
     ((0xF4, 0xF4), (0x80, 0x8F), (0x80, 0xBF), (0x80, 0xBF)),
 )
+ROW_OF = {first: row for row in WELL_FORMED for first in range(row[0][0], row[0][1] + 1)}  # no byte begins two of them
 
 
 def to_bytes(text: str | bytes) -> bytes:
@@ -112,14 +113,13 @@ def decode(data: bytes) -> list[int | None]:
     points: list[int | None] = []
     start = 0
     while start < len(data):
-        for row in WELL_FORMED:
-            sequence = data[start : start + len(row)]
-            if len(sequence) == len(row) and all(
-                low <= byte <= high for byte, (low, high) in zip(sequence, row, strict=True)
-            ):
-                points.append(ord(sequence.decode("utf-8")))
-                start += len(row)
-                break
+        row = ROW_OF.get(data[start], ())
+        sequence = data[start : start + len(row)]
+        if row and len(sequence) == len(row) and all(
+            low <= byte <= high for byte, (low, high) in zip(sequence, row, strict=True)
+        ):
+            points.append(ord(sequence.decode("utf-8")))
+            start += len(row)
         else:
             points.append(None)
             start += 1

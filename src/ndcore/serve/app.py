@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeVar
@@ -95,7 +95,7 @@ def application(
                 routes.append(Path(path, _make_stream(source, named[0], limits, access), methods=methods))
             elif access is None or not as_page:
                 routes.append(Path(path, _make_endpoint(source, by_method, as_page, limits, work, access), methods=methods))
-    document = to_json(openapi(source.kind), indent=1)
+    document = _describe(source.kind)
 
     async def described(request: Request) -> Response:
         return Response(document, media_type="application/json")
@@ -115,6 +115,12 @@ def application(
         return guard
     names = {path.path: path.path.removeprefix("/api").strip("/").replace("-", "_") for path in routes}
     return Watched(guard, names, source.counts, log)
+
+
+@cache
+def _describe(kind: str) -> bytes:
+    """Encode the OpenAPI document of a server."""
+    return to_json(openapi(kind), indent=1)
 
 
 def _allow(request: Request, access: Access | None, scope: str) -> None:

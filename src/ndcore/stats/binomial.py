@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from ndcore._types import Floats
 from ndcore.checks import checked_int, checked_probability
 
 EXACT_COEFFICIENT = 5000  # trials up to which log C(n, k) comes from the integer, not from log-gamma
@@ -136,13 +137,19 @@ def _falling_tail(k: int, trials: int, p: float, q: float) -> float:
         return 1.0
     total = product = 1.0
     for start in range(k, trials, CHUNK):
-        counts = np.arange(start, min(start + CHUNK, trials), dtype=np.float64)
-        products = product * np.cumprod((trials - counts) / (counts + 1.0) * (p / q))
+        products = product * (_falling_ratios(start, trials) * (p / q)).cumprod()
         total += float(products.sum())
         product = float(products[-1])
         if product < 1e-18 * total:
             break
     return min(1.0, _term(k, trials, p, q) * total)
+
+
+@functools.lru_cache(64)  # the search of an interval has the same for all probabilities
+def _falling_ratios(start: int, trials: int) -> Floats:
+    """Return C(trials, i + 1) / C(trials, i) for the next i from start on, at most CHUNK."""
+    counts = np.arange(start, min(start + CHUNK, trials), dtype=np.float64)
+    return np.asarray((trials - counts) / (counts + 1.0))
 
 
 def _term(k: int, n: int, p: float, q: float) -> float:

@@ -81,8 +81,12 @@ class FileShelf:
 
     def get(self, name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the header and read-only arrays of a result. Raises FileNotFoundError if it does not exist."""
-        self._check_kind(name, self._kind(name))
-        return container.read(self._file(name), self._kind(name), mmap=True, verify=False)
+        try:
+            return container.read(self._file(name), self._kind(name), mmap=True, verify=False)
+        except container.CorruptFile:
+            raise
+        except ValueError as error:  # a file of another kind
+            raise container.CorruptFile(str(error)) from None
 
     def _kind(self, name: str) -> str:
         """Return the kind of the file of a result."""
