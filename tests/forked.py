@@ -12,12 +12,15 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 
 @contextlib.contextmanager
-def start(folder: str) -> Iterator[list[str]]:
-    """Start the process, and yield what a command begins with instead of Python's path; end it afterwards."""
+def start(folder: str, modules: Sequence[str] = (), **environment: str) -> Iterator[list[str]]:
+    """Start the process, and yield what a command begins with instead of Python's path; end it afterwards.
+
+    folder: for its socket. modules: others that it imports, if they are installed. environment: what it has besides.
+    """
     import subprocess
 
     if sys.platform != "linux":  # Windows cannot fork, and libraries of macOS may not be used in a fork
@@ -28,8 +31,8 @@ def start(folder: str) -> Iterator[list[str]]:
         listener.bind(place)
         listener.listen()
         number = listener.fileno()
-        words = [sys.executable, "-P", __file__, "--serve", str(number)]
-        server = subprocess.Popen(words, stdin=subprocess.PIPE, pass_fds=[number])
+        words = [sys.executable, "-P", __file__, "--serve", str(number), *modules]
+        server = subprocess.Popen(words, stdin=subprocess.PIPE, pass_fds=[number], env=os.environ | environment)
     with server:  # which closes its standard input, and waits
         yield [sys.executable, "-I", "-S", __file__, place]
 
@@ -45,8 +48,8 @@ def ask(place: str, words: list[str]) -> int:
         return int(link.recv(8))
 
 
-def serve(listener: socket.socket) -> None:
-    """Fork for every command until standard input ends."""
+def serve(listener: socket.socket, modules: Sequence[str]) -> None:
+    """Import the modules, and fork for every command until standard input ends."""
     import gc
     import importlib
     import pkgutil
@@ -54,8 +57,9 @@ def serve(listener: socket.socket) -> None:
 
     import ndcore.cli
 
-    for module in pkgutil.iter_modules(ndcore.cli.__path__, "ndcore.cli."):
-        importlib.import_module(module.name)
+    for name in (*(module.name for module in pkgutil.iter_modules(ndcore.cli.__path__, "ndcore.cli.")), *modules):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     gc.freeze()  # each fork collects garbage at its end, and would write to all pages of memory
     while listener in select.select([listener, sys.stdin], [], [])[0]:
         link, _ = listener.accept()
@@ -120,6 +124,6 @@ def run(folder: str, option: str, text: str, *words: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
-        serve(socket.socket(fileno=int(sys.argv[2])))
+        serve(socket.socket(fileno=int(sys.argv[2])), sys.argv[3:])
     else:
         sys.exit(ask(sys.argv[1], sys.argv[2:]))

@@ -176,7 +176,7 @@ def list_records(columns: Mapping[str, Values]) -> list[dict[str, Any]]:
 
 def _encode_fields(head: bytes, values: Sequence[Any]) -> tuple[bytes, Ints, Ints]:
     """Convert values to cells of `encode_rows`, each with its name before it, and empty for `ABSENT`."""
-    numbers: dict[tuple[type, Any], int] = {}  # of equal values; 1 and True are equal
+    numbers: dict[tuple[type, Any], int] = {}  # a number for each value; True is another than 1
     which = np.fromiter((numbers.setdefault((type(value), value), len(numbers)) for value in values), np.int64, len(values))
     distinct = [value for _, value in numbers]
     encoded = iter(to_json_each(value for value in distinct if value is not ABSENT))
