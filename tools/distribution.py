@@ -33,7 +33,8 @@ CYTHON = {
         "freethreading_compatible": True,
     },
 }
-STRIP = {"linux": ["-s"], "darwin": ["-Wl,-x"]}  # names of static functions: a sixteenth of a wheel
+# Names of static functions are a sixteenth of a wheel. A build ID names files of debugging information, and there are none.
+STRIP = {"linux": ["-s", "-Wl,--build-id=none"], "darwin": ["-Wl,-x"]}
 EARLIEST = 315532800  # 1980-01-01, where the dates of zip files begin
 # By the kind of compiler: for all files, for the C core, for Cython's code, which calls kernels and is small that way.
 # Cython's code raises exceptions of Python, and needs no tables to unwind the stack by: a hundredth of a wheel.
