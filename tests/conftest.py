@@ -23,6 +23,7 @@ import unsynced  # noqa: F401  # calls that wait for the disk return at once
 from hypothesis import HealthCheck, settings
 
 from ndcore import kernels
+from ndcore.parallel import thread_count
 from ndcore.reference import shingling
 from ndcore.reference import text as reference_text
 
@@ -69,6 +70,12 @@ shingling.symbol = functools.lru_cache(1 << 16)(shingling.symbol)
 def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "maxworkerrestart", "") is None:
         config.option.maxworkerrestart = "0"  # a test that kills its process fails; it is not tried again and again
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Take a process more than there are CPUs: a tenth of their time they wait for what they started."""
+    return thread_count(None) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
