@@ -45,7 +45,7 @@ cdef extern from "repeats.h" nogil:
         const uint64_t *f, size_t n, size_t window, uint64_t key, uint64_t label, uint64_t place, uint64_t *mixed,
         nd_entry *out)
     void nd_repeats_part(const nd_entry *e, size_t n, unsigned shift, size_t parts, size_t *starts, nd_entry *out)
-    size_t nd_repeats_shared(const nd_entry *e, size_t n, uint64_t *ids)
+    size_t nd_repeats_shared(const nd_entry *e, size_t n, nd_entry *out)
     size_t nd_repeats_firsts(
         const nd_entry *e, size_t n, uint64_t fewest, uint64_t most, uint64_t exempt, nd_entry *out)
     size_t nd_repeats_join(const nd_entry *e, size_t n, nd_repeat_run *open, nd_repeat_run *out)
@@ -201,14 +201,14 @@ def part(const uint64_t[:, ::1] entries not None, unsigned shift, size_t parts):
 
 
 def shared(const uint64_t[:, ::1] entries not None):
-    """Return the ids of sorted entries whose key occurs twice or more, uint64."""
+    """Return the sorted entries whose key occurs twice or more, as (id, key), uint64 (n, 2)."""
     cdef size_t found, n = entries.shape[0]
     _bounds.check_entries(entries)
-    cdef uint64_t[::1] ids = np.empty(n + 1, np.uint64)
+    cdef uint64_t[:, ::1] out = np.empty((n + 1, 2), np.uint64)
     cdef const nd_entry *e = <const nd_entry *> &entries[0, 0] if n else NULL
     with nogil:
-        found = nd_repeats_shared(e, n, &ids[0])
-    return np.asarray(ids)[:found].copy()
+        found = nd_repeats_shared(e, n, <nd_entry *> &out[0, 0])
+    return np.asarray(out)[:found].copy()
 
 
 def firsts(uint64_t[:, ::1] entries not None, uint64_t fewest, uint64_t most, uint64_t exempt):

@@ -62,7 +62,7 @@ def test_windows_of_ranges_have_the_fingerprints_of_their_values():
 
 def test_shared_first_and_joined():
     given = entries((1, 5), (1, 3), (2, 9), (4, 4), (4, 10), (4, 6))
-    assert _repeats.shared(given).tolist() == [5, 3, 4, 10, 6]
+    assert _repeats.shared(given).tolist() == [[5, 1], [3, 1], [4, 4], [10, 4], [6, 4]]
     assert _repeats.firsts(given.copy(), 2, 9, 0).tolist() == [[5, 3], [3, 3], [4, 4], [10, 4], [6, 4]]
     assert _repeats.firsts(given.copy(), 2, 2, 0).tolist() == [[5, 3], [3, 3]]
     assert _repeats.firsts(given.copy(), 2, 9, 4).tolist() == [[4, 4], [10, 4], [6, 4]]

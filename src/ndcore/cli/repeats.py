@@ -67,14 +67,14 @@ def write_result(
     ranges = result.cuts(options.copies)
     empty = find_emptied(ranges, result.sizes)
     written = WrittenRepeats(options.write, empty, int((ranges[2] - ranges[1]).sum()))
-    if options.write == WRITES[0]:
+    if options.write == "cleaned":
         if isinstance(output, OutputDirectory):
             texts, written.columns = clean_changed(result, ranges)
             cleaned = Cleaned(np.unique(ranges[0]), texts, empty)
         else:
             cleaned = cut_documents(shingling, options.threads, documents, ranges, empty)
         written.repaired = write_cleaned(output, documents, field, cleaned, report)
-    elif options.write == WRITES[1]:
+    elif options.write == "annotated":
         every, annotation = np.ones(len(documents.ids), np.bool_), _make_annotation(result)
         with (output.below("annotated.jsonl").open("xb", buffering=1 << 20) if isinstance(output, OutputDirectory)
               else contextlib.nullcontext(output)) as file:

@@ -11,7 +11,7 @@ typedef struct {
     uint64_t read;              /* tokens read so far */
 } nd_places;
 
-/* Begins with a text of another unit than BYTE and TOKENS. The values of symbols are of no interest: table may be any. */
+/* Begins with a text of another unit than BYTE and TOKENS. The values of symbols are of no interest: any table will do. */
 void nd_places_open(nd_places *p, nd_unit unit, const nd_text_table *table, const uint8_t *text, size_t size,
                     const int64_t *tokens, size_t n);
 

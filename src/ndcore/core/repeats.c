@@ -78,13 +78,13 @@ static inline size_t group_end(const nd_entry *e, size_t n, size_t i)
     return end;
 }
 
-size_t nd_repeats_shared(const nd_entry *e, size_t n, uint64_t *ids)
+size_t nd_repeats_shared(const nd_entry *e, size_t n, nd_entry *out)
 {
     size_t found = 0;
     for (size_t i = 0, end; i < n; i = end) {
         end = group_end(e, n, i);
         for (size_t j = end - i > 1 ? i : end; j < end; j++)
-            ids[found++] = e[j].id;
+            out[found++] = (nd_entry){.key = e[j].id, .id = e[j].key};
     }
     return found;
 }

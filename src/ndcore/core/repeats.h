@@ -23,8 +23,8 @@ size_t nd_repeats_anchors(const uint64_t *f, size_t n, size_t window, uint64_t k
  * group p is out[starts[p] : starts[p + 1]], in the order of e. */
 void nd_repeats_part(const nd_entry *e, size_t n, unsigned shift, size_t parts, size_t *starts, nd_entry *out);
 
-/* Writes the ids of entries, sorted by key, whose key occurs twice or more; returns their number. */
-size_t nd_repeats_shared(const nd_entry *e, size_t n, uint64_t *ids);
+/* Writes the entries, sorted by key, whose key occurs twice or more, with id and key exchanged; returns their number. */
+size_t nd_repeats_shared(const nd_entry *e, size_t n, nd_entry *out);
 
 /* Writes (place, first place with this key) for each of n entries (fingerprint, place), sorted by fingerprint, whose
  * fingerprint occurs `fewest` to `most` times and not at a place below `exempt`. out may be e. Returns their number. */

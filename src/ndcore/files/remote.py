@@ -72,8 +72,8 @@ def read_beginnings(urls: Sequence[str]) -> Iterator[bytes]:
         with _reach(part[0]) as (files, _):
             paths = [_open_filesystem(url)[1] for url in part]
             heads = files.cat_ranges(paths, [0] * len(part), [_HEAD] * len(part), on_error="return")
-        for url, head in zip(part, heads, strict=True):
-            with _reach(url) as (files, path):
+        for url, path, head in zip(part, paths, heads, strict=True):
+            with _convert_errors(url):
                 if isinstance(head, Exception):
                     raise head
                 yield files.cat_file(path, start=0, end=_HEAD << 4) if head.startswith(b"BZh") else head
@@ -129,9 +129,16 @@ def _open_filesystem(url: str) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def _reach(url: str) -> Iterator[tuple[Any, str]]:
-    """Yield what `_open_filesystem` returns; turn errors of fsspec, and of packages below it, into DocumentErrors."""
-    try:
+    """Yield what `_open_filesystem` returns, and convert the errors of the block."""
+    with _convert_errors(url):
         yield _open_filesystem(url)
+
+
+@contextlib.contextmanager
+def _convert_errors(url: str) -> Iterator[None]:
+    """Turn errors of fsspec, and of packages below it, into DocumentErrors."""
+    try:
+        yield
     except DocumentError:
         raise
     except Exception as error:

@@ -144,10 +144,9 @@ def _encode_row(columns: list[Column], row: Sequence[Any]) -> bytes:
 
 def _encode_block(columns: list[Column], block: Sequence[Values]) -> tuple[int, bytes]:
     """Encode a block of rows; return the number of rows, too."""
-    values = (map(_convert_time, _as_list(each)) if column.kind == "time" else each
-              for column, each in zip(columns, block, strict=True))
-    return len(block[0]), encode_lines({column.name: each if isinstance(each, np.ndarray | CodedValues) else list(each)
-                                        for column, each in zip(columns, values, strict=True)})
+    return len(block[0]), encode_lines({
+        column.name: list(map(_convert_time, values)) if column.kind == "time" else values
+        for column, values in zip(columns, block, strict=True)})
 
 
 def encode_lines(columns: Mapping[str, Values]) -> bytes:

@@ -131,11 +131,12 @@ class Finder:
         recurring = self.work.recurring(read)
         if recurring is None:
             if self.counted.tokens == 1:
-                both = _join_all(gathered.sorted(self.threads, _select_shared), (2,), self.counted.limit)
+                both = _join_all(gathered.sorted(self.threads, shared), (2,), self.counted.limit)
                 sort_entries(both)
                 recurring = RecurringAnchors(*both.T)
             else:
-                ranges = _join_all(gathered.sorted(self.threads, shared), (), self.counted.limit)
+                of_groups = gathered.sorted(self.threads, lambda entries: shared(entries)[:, 0])
+                ranges = _join_all(of_groups, (), self.counted.limit)
                 ranges.sort()
                 recurring = RecurringAnchors(ranges, ranges[:0])
             self.work.put_recurring(read, recurring)
@@ -296,14 +297,6 @@ class Finder:
         which = np.searchsorted(begins, places, "right") - 1
         index: Ints = at[which] + (places - begins[which]).astype(np.int64)
         return index
-
-
-def _select_shared(entries: UInts) -> UInts:
-    """Return the sorted entries whose key occurs twice or more, as (id, key)."""
-    has_key_of_last = np.zeros(len(entries) + 1, np.bool_)
-    has_key_of_last[1:-1] = entries[1:, 0] == entries[:-1, 0]
-    chosen: UInts = entries[has_key_of_last[:-1] | has_key_of_last[1:]]
-    return chosen[:, ::-1]
 
 
 def _cut_ranges(ranges: UInts) -> Iterator[slice]:
